@@ -90,12 +90,9 @@ static void make_mark(int state) {
     must(fsync(layout), "layout");
     close(layout);
     must(renameat(state, "layout.new", state, "layout"), "layout");
-    must(fsync(state), "the folder");
     close(open_at(state, "lock", O_RDWR | O_CREAT));
     const int mark = open_at(state, "pid-0", O_RDWR | O_CREAT);
     write_at(mark, MARK_BLOCKS * BLOCK, 0);
-    must(fsync(mark), "mark");
-    must(fsync(state), "the folder");
     close(mark);
 }
 
@@ -124,10 +121,10 @@ static void make_files(const char *app) {
     const int run = make_folder(run_dir, app), mark = open_at(state, "pid-0", O_RDWR);
     if (is_new)
         make_page(run);
-    for (int block = 0; block < 2; block++) {
-        write_at(mark, 64, block * BLOCK);
-        must(fdatasync(mark), "mark");
-    }
+    write_at(mark, 80, 0);
+    must(fdatasync(mark), "mark");
+    if (is_new)
+        must(fsync(state), "the folder");
     close(mark);
     close(run);
     close(state);

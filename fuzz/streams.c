@@ -101,11 +101,27 @@ static void begin_view(struct view *view, bool wide, unsigned flags) {
     view->age = (flags & 32) != 0;
 }
 
+/* A form has a name, a message, and parts that end. */
+static void check_forms(const struct found *found) {
+    struct made made;
+    char why[READER_WHY] = "";
+    if (!maker_find(found->id, found->len, &made)) {
+        HOLDS(!damaged_explain(found->id, found->len, why) || why[0] != '\0');
+        return;
+    }
+    HOLDS(made.name[0] != '\0' && made.what[0] != '\0' && made.parts <= MAKER_PARTS && (made.timed || !made.odd));
+    for (unsigned i = 0; i < made.parts; i++)
+        HOLDS(memchr(made.part[i].value, '\0', MAKER_VALUE) != NULL && made.part[i].value[0] != '\0');
+    maker_explain(&made, "sfid", why);
+    HOLDS(why[0] != '\0');
+}
+
 /* A refusal has an explanation. Text that no named layout can read is no ID of this one either. */
 static void check_read(const struct reader *reader, const struct found *found, struct view *view, bool good) {
     static struct guess guess;
     char why[READER_WHY] = "";
     sfid_wide id;
+    check_forms(found);
     if (guess.count == 0 || guess.count > 1000)
         guess_begin(&guess, SFID_HEX);
     const bool known = guess_add(&guess, found->id, found->len);
@@ -139,6 +155,9 @@ static void run(struct source *source, unsigned kind, bool limited, const char *
             !found.fault && !found.none && reader_read(source->reader, found.id, found.len, &id) && view_take(&view, id, &taken);
         if (!found.fault && !found.none)
             check_read(source->reader, &found, &view, good);
+        if (!good && kind == KEY && source_resolve(source, &found))
+            HOLDS(found.id == source->resolved && found.len <= sizeof source->resolved &&
+                  memchr(found.id, '\\', found.len) == NULL);
         if (source->keep && !found.fault)
             source->keep(source, &found, &view, good && kind != GREP ? &taken : NULL);
         if (caught_len > sizeof caught / 2)

@@ -394,7 +394,8 @@ SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
 /**
  * Reads a layout: a preset's name (sfid_layout_preset() lists them), or
  * TIME:PID:SEQ[/UNIT][@EPOCH_MS] with UNIT like 1ms, 10ms, 1s. UNIT defaults to
- * 1ms, EPOCH_MS to SFID_EPOCH_MS.
+ * 1ms, EPOCH_MS to SFID_EPOCH_MS. sonyflake@EPOCH_MS has another epoch: its order
+ * of fields cannot be said by numbers.
  *
  * Returns 0, or SFID_EINVAL. On failure *out is unchanged.
  */
@@ -402,8 +403,8 @@ SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *ou
 
 /**
  * Writes a layout as text that sfid_layout_parse() reads back: a preset's name,
- * else TIME:PID:SEQ/UNIT@EPOCH_MS. buf has size bytes; SFID_LAYOUT_STR_LEN is
- * always enough.
+ * else TIME:PID:SEQ/UNIT@EPOCH_MS, or sonyflake@EPOCH_MS. buf has size bytes;
+ * SFID_LAYOUT_STR_LEN is always enough.
  *
  * Returns 0, or SFID_EINVAL if buf is NULL or too small, or the layout is unusable.
  */

@@ -37,6 +37,7 @@ struct found {
     size_t len;
     uint64_t line;     /* where the record begins, from 1 */
     size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    bool part;         /* the record is longer than what was read of it */
     bool none;         /* no ID here, which is no fault */
     const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
 };
@@ -57,6 +58,7 @@ struct source {
     struct column column;
     const char *key;
     char fault[320];
+    char resolved[256]; /* for keys: the ID, if it is written with escapes */
 
     /* for CSV and TSV: the header, the output format, and whether to keep other columns */
     char header[SOURCE_HEADER];
@@ -84,6 +86,13 @@ void source_begin(struct source *source, const struct reader *reader, int (*plac
 void source_lines(struct source *source, const struct reader *reader); /* one ID a line; with bytes, one after the other */
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
+
+/*
+ * Digits may be written as escapes of JSON, such as \u0031. Resolves those of a place that was no ID as it stands. Returns false
+ * if there are none; a text that is too long for an ID, or invalid, stays as it is.
+ */
+bool source_resolve(struct source *source, struct found *found);
+
 void source_grep(struct source *source, const struct reader *reader, bool keep);
 
 /* ---- csv.c: reads and writes the fields of CSV and TSV records ----------- */
@@ -113,34 +122,75 @@ enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at,
 /* Writes a value as a field of TSV or CSV, or between the quotes of a JSON string. */
 void csv_write(enum view_format format, const struct field *field);
 
-/* ---- candidates.c: reads the same IDs with every layout ------------------ */
+/* ---- candidates.c: the layouts that IDs may have, and a sample of the IDs -- */
 
-#define GUESS_PIDS 64 /* beyond this, pids are just many */
 #define GUESS_LAYOUTS 32
 #define GUESS_SAMPLE 1024 /* IDs in the sample */
-#define GUESS_SOME 8      /* IDs are enough to see what is usual */
+#define GUESS_ROOM (GUESS_SAMPLE + 2)
+#define GUESS_SINCE INT64_C(1262304000000) /* 2010, the year of Twitter's Snowflake, the first such IDs */
 
+/* A layout that has a name. */
 struct candidate {
-    struct reader reader;
+    struct reader reader; /* wide ones: those of 64 bits are all read alike */
     struct view view;
-    uint64_t fits, future, early; /* IDs of this layout; those in the future, and those before anybody generated such IDs */
-    int64_t first, last;          /* Unix milliseconds */
-    uint64_t max_pid, max_seq, first_pid;
-    double seq_sum;
-    uint64_t pids[GUESS_PIDS];
-    unsigned pid_count; /* GUESS_PIDS: or more */
-    bool low_pid;       /* a pid below the first one that its makers use */
-    int score;
-    char why[320];
+    int64_t epoch_ms;
+    size_t family;
+    uint64_t fits; /* wide ones: IDs */
+};
+
+/* What guess.c found out about the epoch of a family. */
+struct epoch {
+    bool sure, future; /* future: IDs would be from there */
+    bool round;        /* it was chosen because it is a round time, or has a name */
+    int64_t ms;
+    int64_t within;              /* how far off known times leave it */
+    const struct candidate *own; /* NULL: no layout with a name has it */
+};
+
+/* Layouts that read the same bits: they differ by their epoch alone. */
+struct family {
+    bool wide, fixed_epoch;
+    sfid_layout shape; /* of its first layout, unless it is wide */
+    size_t layouts;
+    unsigned time_bits, pid_bits, seq_bits, fixed_bits; /* time_bits: in a random ID, all that stand above the rest */
+    uint32_t unit_ms;
+
+    /* Set by guess_judge(). */
+    bool possible;
+    double bits; /* how much better than chance it explains the IDs: random ones do as well once in 2^bits */
+    size_t ids;
+    unsigned pids;
+    double seq_mean;
+    int64_t oldest, newest; /* since the epoch, in milliseconds; the oldest and newest ID */
+    uint64_t span;          /* ticks from the oldest to the newest */
+    unsigned still;         /* how many of the lowest bits of the time never change */
+    struct epoch epoch;
+};
+
+/* IDs of one width: a sample, each with the same chance to be here. */
+struct sample {
+    sfid_wide id[GUESS_ROOM];
+    size_t count;
+    uint64_t seen; /* IDs that the sample stands for */
+    sfid_wide least, most;
+};
+
+/* An ID whose time is known. */
+struct known {
+    uint64_t id;
+    int64_t from, to; /* the time lies between these */
 };
 
 struct guess {
     uint64_t count; /* texts */
-    size_t layouts;
+    struct reader reader;
+    size_t layouts, families, knowns;
     struct candidate candidate[GUESS_LAYOUTS];
-    uint64_t sample[GUESS_SAMPLE]; /* 64-bit IDs, each with the same chance to be here */
-    uint64_t seen, random;         /* seen: IDs that the sample stands for */
-    size_t sampled;
+    struct family family[GUESS_LAYOUTS];
+    struct known known[ARGS_LIST];
+    struct sample narrow, wide;
+    uint64_t random;
+    int64_t now, slack; /* now: 0 for what the clock says; slack: how far known times may be off */
 };
 
 /* from: the form of 64-bit IDs that are not plain digits. */
@@ -149,28 +199,66 @@ void guess_begin(struct guess *guess, sfid_form from);
 /* Returns false if no named layout can read the text. */
 bool guess_add(struct guess *guess, const char *text, size_t len);
 
-/* Returns whether the ID dates from before anybody generated such IDs. */
-bool guess_is_early(const struct candidate *c, const struct taken *taken);
+/* ---- known.c: IDs whose time is known ------------------------------------ */
+
+/* Reads ID=TIME, and adds the ID. Returns false after a message. */
+bool guess_know(struct guess *guess, const char *text);
+
+/* ---- epoch.c: finds the epoch of a family -------------------------------- */
+
+double log2_of(double value); /* value > 0 */
+
+/*
+ * Finds what the times of the IDs, between oldest and newest, tell about the
+ * epoch. Returns how much better than chance they are, in bits; *possible
+ * becomes false if no epoch makes sense.
+ */
+double guess_epoch(const struct guess *guess, struct family *family, bool *possible);
+
+/* Returns whether the IDs may have been read as this layout, so far as times tell: none from before 2010, none in the future. */
+bool guess_makes_sense(const struct guess *guess, const struct family *family, int64_t epoch_ms);
+
+/* ---- score.c: how much better than chance a family explains IDs ---------- */
+
+/* Takes IDs of the family apart. */
+const struct view *guess_view(const struct guess *guess, size_t family);
+
+/* Sorts the sample and leaves out copies. */
+void guess_sort(struct sample *sample);
+
+/* Judges one family by sorted IDs. */
+void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
 
 /* ---- mixture.c: finds out whether IDs are a mixture of several layouts --- */
 
 #define GUESS_PARTS 4 /* layouts in a mixture */
+#define GUESS_SOME 8  /* IDs are enough to see what is usual */
 
 /* Layouts that share the IDs so that all their times fall together. */
 struct mixture {
     size_t parts;
     size_t layout[GUESS_PARTS]; /* indexes into the candidates */
     unsigned percent[GUESS_PARTS];
-    int64_t last; /* about the last of these times, in Unix milliseconds */
+    int64_t from, to, last; /* of all times, with a margin; the last one; in Unix milliseconds */
 };
 
 /* Returns false if the IDs show no sign of a mixture. */
 bool guess_find_mixture(const struct guess *guess, struct mixture *out);
 
+/* ---- pair.c: finds IDs of two families among one another ----------------- */
+
+struct pair {
+    size_t family[2];
+    unsigned percent; /* of the first */
+};
+
+/* Looks whether another family together with the best one explains sorted IDs of 64 bits much better. */
+bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size_t count, struct pair *pair);
+
 /* ---- guess.c: guesses which layout IDs have ------------------------------ */
 
-/* Ranks and prints the layouts that fit. */
-void guess_report(struct guess *guess, enum view_format format, bool header);
+/* Ranks and prints the families of layouts that fit. Returns the exit status: STATUS_GOOD only for a certain answer. */
+int guess_report(struct guess *guess, enum view_format format, bool header);
 
 /* ---- order.c: arrays of 64-bit or 128-bit numbers ------------------------ */
 
@@ -265,6 +353,88 @@ void stats_add(struct stats *stats, sfid_wide id);
 /* Writes the statistics as text or JSON. Returns the exit status. */
 int stats_report(struct stats *stats, enum view_format format);
 
+/* ---- makers.c: IDs of other makers, by their form ------------------------ */
+
+#define MAKER_PARTS 3
+#define MAKER_VALUE 40
+#define MAKER_KINDS 20 /* more than there are */
+
+struct made {
+    const char *name, *what; /* "ulid", and for messages "a ULID" */
+    const char *note;        /* what has to be known about it, or NULL */
+    bool timed;              /* it has a time: unix_ms */
+    bool odd;                /* but nobody generated such IDs at that time: it has no more than the form */
+    int64_t unix_ms;
+    unsigned parts;
+    struct {
+        const char *name;
+        char value[MAKER_VALUE];
+    } part[MAKER_PARTS];
+};
+
+/* Returns false if the text has the form of none. */
+bool maker_find(const char *text, size_t len, struct made *made);
+
+/* Shows the ID as text or JSON. Returns false in the other formats, whose columns it does not have. */
+bool maker_show(struct view *view, const char *text, size_t len, const struct made *made);
+
+/* Says that the ID is not of the layout, but whose it may be. */
+void maker_explain(const struct made *made, const char *layout, char why[READER_WHY]);
+
+/* Returns whether it is worth saying that the text has none of these forms. */
+#define MAKERS_NONE "; nor has it the form of a ULID, KSUID, ObjectId, xid, TSID or UUID"
+bool maker_is_word(const char *text, size_t len);
+
+/* How many IDs of each maker there are. */
+struct makers {
+    uint64_t all;
+    struct maker_count {
+        const char *what;
+        uint64_t count;
+        bool timed;
+        int64_t first, last;
+    } list[MAKER_KINDS];
+};
+void makers_add(struct makers *makers, const struct made *made);
+
+/* Tells of each kind. others: how many IDs there are beside them. */
+void makers_tell(const struct makers *makers, uint64_t others);
+
+/* ---- rounded.c: notices IDs that were rounded before they came ---------- */
+
+/* The first that fits all IDs is told. */
+enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
+
+struct rounded {
+    unsigned open;              /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    uint64_t count;             /* IDs, while one is open */
+    double bits[ROUNDED_KINDS]; /* sound IDs look so with a chance of 2^-bits */
+    unsigned low_bits;          /* of the lowest field; 64: unknown */
+    bool low_pid;               /* it is a pid */
+    bool even;                  /* the lowest bit that a double kept was 0 in some */
+    uint64_t seen[16];          /* pids of the lowest field, a bit each */
+};
+
+/* layout: NULL if it is unknown. */
+void rounded_begin(struct rounded *rounded, const sfid_layout *layout);
+void rounded_look(struct rounded *rounded, uint64_t id);
+
+static inline void rounded_add(struct rounded *rounded, uint64_t id) {
+    if (rounded->open)
+        rounded_look(rounded, id);
+}
+
+/* Says that all IDs were rounded, if they were. */
+void rounded_tell(const struct rounded *rounded);
+
+/* Returns whether a double may have left a number above 2^53. */
+bool rounded_may_be(uint64_t id);
+
+/* ---- damaged.c: explains what a spreadsheet or a float has made of an ID - */
+
+/* Returns false if the text has none of these forms. */
+bool damaged_explain(const char *text, size_t len, char why[READER_WHY]);
+
 /* ---- options.c: the options of `sfid decode` ----------------------------- */
 
 /* What to do with the IDs. */
@@ -275,6 +445,11 @@ struct decode {
     bool header;
     struct guess guess;
     struct stats stats;
+    struct makers makers;
+    struct rounded rounded;
+    bool keep_bad;  /* records without a valid ID are passed through */
+    uint64_t least; /* numbers below it are no IDs of the layout, though it could take them apart */
+    bool any;       /* neither layout nor form is given: IDs of other makers are taken apart */
     struct reader reader;
     struct view view;
     struct source source;

@@ -1,107 +1,120 @@
 /* SPDX-License-Identifier: MIT */
-/* candidates.c - reads the same IDs with every layout. */
+/* candidates.c - the layouts that IDs may have, and a sample of the IDs. */
 #include "decode/all.h"
 
-#define DAY INT64_C(86400000)
+/* ---- families of layouts ----------------------------------------------------- */
 
-/* 2010, the year of Twitter's Snowflake, the first such IDs. */
-#define BEFORE_ANY INT64_C(1262304000000)
-
-static void begin_narrow(struct guess *guess, const sfid_layout *layout, sfid_form from) {
-    struct candidate *c = &guess->candidate[guess->layouts++];
-    sfid_layout_facts facts;
-    memset(c, 0, sizeof *c);
-    view_begin(&c->view, layout, VIEW_TEXT);
-    reader_begin(&c->reader, from, false);
-    c->max_pid = layout->max_pid;
-    c->max_seq = layout->max_seq;
-    if (sfid_layout_describe(layout, &facts) == 0)
-        c->first_pid = facts.first_pid;
+static bool is_alike(const struct family *family, const sfid_layout *b) {
+    const sfid_layout *a = &family->shape;
+    return !family->wide && a->time_shift == b->time_shift && a->unit_ms == b->unit_ms && a->max_tick == b->max_tick &&
+           a->pid_shift == b->pid_shift && a->pid_bits == b->pid_bits && a->seq_shift == b->seq_shift && a->seq_bits == b->seq_bits;
 }
 
-static void begin_wide(struct guess *guess, const sfid_wide_layout *layout) {
+static size_t family_of(struct guess *guess, const sfid_layout *layout) {
+    for (size_t i = 0; i < guess->families; i++)
+        if (is_alike(&guess->family[i], layout))
+            return i;
+    struct family *family = &guess->family[guess->families];
+    family->shape = *layout;
+    family->time_bits = 63 - layout->time_shift; /* as many as a number of 63 bits has there */
+    family->pid_bits = layout->pid_bits;
+    family->seq_bits = layout->seq_bits;
+    family->unit_ms = layout->unit_ms;
+    return guess->families++;
+}
+
+static void begin_narrow(struct guess *guess, const char *name) {
+    sfid_layout layout;
+    if (guess->layouts == GUESS_LAYOUTS || sfid_layout_parse(name, &layout) < 0)
+        return;
     struct candidate *c = &guess->candidate[guess->layouts++];
-    sfid_wide_facts facts;
     memset(c, 0, sizeof *c);
-    view_begin_wide(&c->view, layout, VIEW_TEXT);
-    reader_begin_wide(&c->reader, layout);
-    if (sfid_wide_layout_describe(layout, &facts) == 0) {
-        c->max_pid = facts.max_pid;
-        c->max_seq = facts.max_seq;
+    view_begin(&c->view, &layout, VIEW_TEXT);
+    c->epoch_ms = layout.epoch_ms;
+    c->family = family_of(guess, &layout);
+    guess->family[c->family].layouts++;
+}
+
+static void begin_wide(struct guess *guess, const char *name) {
+    sfid_wide_layout layout;
+    if (guess->layouts == GUESS_LAYOUTS || sfid_wide_layout_parse(name, &layout) < 0)
+        return;
+    struct candidate *c = &guess->candidate[guess->layouts++];
+    struct family *family = &guess->family[guess->families];
+    sfid_field field[SFID_LAYOUT_FIELDS];
+    memset(c, 0, sizeof *c);
+    view_begin_wide(&c->view, &layout, VIEW_TEXT);
+    reader_begin_wide(&c->reader, &layout);
+    c->epoch_ms = layout.epoch_ms;
+    c->family = guess->families++;
+    *family = (struct family){.wide = true, .unit_ms = 1, .layouts = 1, .fixed_epoch = layout.kind != SFID_AWSFLAKE};
+    const int fields = sfid_wide_layout_fields(&layout, field, COUNT_OF(field));
+    for (int i = 0; i < fields; i++) {
+        unsigned none = 0;
+        unsigned *bits = field[i].kind == SFID_FIELD_TIME       ? &family->time_bits
+                         : field[i].kind == SFID_FIELD_FIXED    ? &family->fixed_bits
+                         : field[i].kind == SFID_FIELD_RESERVED ? &family->fixed_bits
+                         : c->view.random                       ? &none /* what another maker puts there is anything */
+                         : field[i].kind == SFID_FIELD_PID      ? &family->pid_bits
+                                                                : &family->seq_bits;
+        *bits += field[i].bits;
     }
 }
 
+/* Epochs that are in use, but have no name here. ClickHouse's generateSnowflakeID() (its documentation) counts from 1970. */
+static const char *const nameless[] = {"41:10:12/1ms@0"};
+
 void guess_begin(struct guess *guess, sfid_form from) {
-    sfid_layout layout;
-    sfid_wide_layout wide;
     memset(guess, 0, sizeof *guess);
-    for (size_t i = 0; sfid_layout_preset(i) && guess->layouts < GUESS_LAYOUTS; i++)
-        if (sfid_layout_parse(sfid_layout_preset(i), &layout) == 0)
-            begin_narrow(guess, &layout, from);
-    for (size_t i = 0; sfid_wide_layout_preset(i) && guess->layouts < GUESS_LAYOUTS; i++)
-        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) == 0)
-            begin_wide(guess, &wide);
+    reader_begin(&guess->reader, from, false);
+    for (size_t i = 0; sfid_layout_preset(i); i++)
+        begin_narrow(guess, sfid_layout_preset(i));
+    for (size_t i = 0; i < COUNT_OF(nameless); i++)
+        begin_narrow(guess, nameless[i]);
+    for (size_t i = 0; sfid_wide_layout_preset(i); i++)
+        begin_wide(guess, sfid_wide_layout_preset(i));
 }
 
 /* ---- adding IDs ------------------------------------------------------------ */
 
-static void add_pid(struct candidate *c, uint64_t pid) {
-    c->low_pid |= pid < c->first_pid;
-    for (unsigned i = 0; i < c->pid_count; i++)
-        if (c->pids[i] == pid)
-            return;
-    if (c->pid_count < GUESS_PIDS)
-        c->pids[c->pid_count++] = pid;
-}
-
-static int64_t epoch_of(const struct candidate *c) { return c->view.wide ? c->view.wide_layout.epoch_ms : c->view.layout.epoch_ms; }
-
-bool guess_is_early(const struct candidate *c, const struct taken *taken) {
-    return taken->unix_ms < BEFORE_ANY || taken->unix_ms < epoch_of(c) + DAY;
-}
-
-static void add(struct candidate *c, const struct taken *taken) {
-    if (c->fits == 0 || taken->unix_ms < c->first)
-        c->first = taken->unix_ms;
-    if (c->fits == 0 || taken->unix_ms > c->last)
-        c->last = taken->unix_ms;
-    c->fits++;
-    c->future += view_is_future(taken);
-    c->early += guess_is_early(c, taken);
-    c->seq_sum += (double)taken->seq;
-    add_pid(c, taken->pid);
+/* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
+static void keep(struct guess *guess, struct sample *sample, sfid_wide id) {
+    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
+    const uint64_t place = sample->seen < GUESS_SAMPLE ? sample->seen : (guess->random >> 32) % (sample->seen + 1);
+    if (sample->seen == 0 || is_below(id, sample->least))
+        sample->least = id;
+    if (sample->seen == 0 || is_below(sample->most, id))
+        sample->most = id;
+    sample->seen++;
+    if (place < GUESS_SAMPLE)
+        sample->id[place] = id;
+    if (sample->count < GUESS_SAMPLE)
+        sample->count++;
 }
 
 /* Any number could be a very early 128-bit ID, so these are recognised by their own form only. */
-static bool takes(const struct candidate *c, size_t len) {
-    return !c->view.wide || (len >= c->reader.least && len <= c->reader.most);
-}
-
-/* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
-static void keep(struct guess *guess, uint64_t id) {
-    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
-    const uint64_t place = guess->seen < GUESS_SAMPLE ? guess->seen : (guess->random >> 32) % (guess->seen + 1);
-    guess->seen++;
-    if (place < GUESS_SAMPLE)
-        guess->sample[place] = id;
-    if (guess->sampled < GUESS_SAMPLE)
-        guess->sampled++;
-}
-
-bool guess_add(struct guess *guess, const char *text, size_t len) {
-    bool any = false, kept = false;
-    guess->count++;
+static bool add_wide(struct guess *guess, const char *text, size_t len) {
+    bool any = false;
     for (size_t i = 0; i < guess->layouts; i++) {
         struct candidate *c = &guess->candidate[i];
         struct taken taken;
         sfid_wide id;
-        if (takes(c, len) && reader_read(&c->reader, text, len, &id) && view_take(&c->view, id, &taken)) {
-            add(c, &taken);
-            any = true;
-            if (!kept && !c->view.wide)
-                keep(guess, id.low);
-            kept |= !c->view.wide;
-        }
+        if (!c->view.wide || len < c->reader.least || len > c->reader.most || !reader_read(&c->reader, text, len, &id) ||
+            !view_take(&c->view, id, &taken))
+            continue;
+        c->fits++;
+        if (!any)
+            keep(guess, &guess->wide, id);
+        any = true;
     }
     return any;
+}
+
+bool guess_add(struct guess *guess, const char *text, size_t len) {
+    sfid_wide id;
+    guess->count++;
+    if (!reader_read(&guess->reader, text, len, &id))
+        return add_wide(guess, text, len);
+    keep(guess, &guess->narrow, id);
+    return true;
 }

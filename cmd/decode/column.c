@@ -43,7 +43,8 @@ static int walk(const struct column *column, const struct line *line, struct pla
 /* Reads on while a quote is open. A bad record costs only its first line: its stray quote may have swallowed many good ones. */
 static int read_record(struct source *source, struct found *found, struct place *place) {
     struct line *line = &source->line;
-    const size_t first = line->len, behind = line->len + line->crlf + 1;
+    const bool crlf = line->crlf;
+    const size_t first = line->len, behind = line->len + crlf + 1;
     struct field field = {.seen = 0};
     size_t at = 0;
     int rc = walk(&source->column, line, place, &at, &field), more = 1;
@@ -56,6 +57,7 @@ static int read_record(struct source *source, struct found *found, struct place 
     if (source->in.line > found->line)
         in_back(&source->in, behind, found->line);
     line->len = first;
+    line->crlf = crlf;
     return rc < 0 ? fault(source, found, "has text after the closing quote of column %zu", place->columns)
                   : fault(source, found, "has an unclosed quote in column %zu", place->columns + 1);
 }
@@ -84,7 +86,7 @@ static int next(struct source *source, struct found *found) {
     int rc = in_line(&source->in, &source->line);
     if (rc <= 0)
         return rc;
-    *found = (struct found){.line = source->in.line};
+    *found = (struct found){.line = source->in.line, .part = source->line.cut};
     if (source->line.cut)
         found->fault = "is longer than 1 MiB";
     else if ((rc = read_record(source, found, &place)) < 0)
@@ -225,8 +227,13 @@ static int begin(struct source *source, struct view *view) {
 /* ---- output ---------------------------------------------------------------- */
 
 static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
-    if (found->record_len == 0)
+    if (found->record_len == 0 || (found->fault && !is_own(source)))
+        return; /* what is no record cannot be written as another one */
+    if (found->fault) {
+        write_record(source, found->record, found->record_len);
+        out_bytes(found->crlf ? "\r\n" : "\n", 1 + (size_t)found->crlf);
         return;
+    }
     if (source->format == VIEW_JSON)
         out_bytes("{", 1);
     write_record(source, found->record, found->record_len);

@@ -5,8 +5,12 @@
 /* ---- errors -------------------------------------------------------------- */
 
 /* Explains why a readable ID does not belong to the layout. */
-static void explain_layout(const struct view *view, char why[READER_WHY]) {
-    if (!view->wide)
+static void explain_layout(const struct decode *decode, sfid_wide id, char why[READER_WHY]) {
+    const struct view *view = &decode->view;
+    if (!view->wide && id.low < decode->least)
+        snprintf(why, READER_WHY, "is below %" PRIu64 ", the first ID of layout %s: older numbers hold no time", decode->least,
+                 view->name);
+    else if (!view->wide)
         snprintf(why, READER_WHY, "has a bit set above the fields of layout %s; try another --layout", view->name);
     else if (view->wide_layout.kind == SFID_UUID7)
         snprintf(why, READER_WHY, "is not a UUID of version 7, variant 2");
@@ -38,19 +42,27 @@ static void complain(struct decode *decode, const struct found *found, const cha
     const size_t len = found->fault ? found->record_len : found->len;
     char why[HINT];
     decode->status = STATUS_BAD_INPUT;
-    if (!argument || reader_read(&decode->reader, text, len, &(sfid_wide){0, 0}) ||
-        !hint_file(tasks[decode->task], decode->task == TASK_SHOW, text, why))
+    if (!found->fault && damaged_explain(text, len, why))
+        ;
+    else if (!argument || reader_read(&decode->reader, text, len, &(sfid_wide){0, 0}) ||
+             !hint_file(tasks[decode->task], decode->task == TASK_SHOW, text, why))
         snprintf(why, sizeof why, "%s%s", found->fault ? found->fault : wrong, find_hint(decode, found, argument));
     say_bad(unit, found->line, text, len, why);
 }
 
 static void complain_of_id(struct decode *decode, const struct found *found, const char *unit) {
-    char why[READER_WHY] = "";
+    char why[READER_WHY + sizeof MAKERS_NONE] = "";
+    struct made made;
     sfid_wide id;
     if (!found->fault && reader_read(&decode->reader, found->id, found->len, &id))
-        explain_layout(&decode->view, why);
-    else if (!found->fault)
+        explain_layout(decode, id, why);
+    else if (!found->fault && maker_find(found->id, found->len, &made))
+        maker_explain(&made, decode->view.name, why);
+    else if (!found->fault) {
         reader_explain(&decode->reader, found->id, found->len, why);
+        if (decode->any && maker_is_word(found->id, found->len))
+            strcat(why, MAKERS_NONE);
+    }
     complain(decode, found, unit, why);
 }
 
@@ -66,27 +78,65 @@ static bool is_likely(const struct view *view, const struct taken *taken) {
 /* Takes an ID apart. Returns false if it is none. */
 static bool read_found(struct decode *decode, const struct found *found, struct taken *taken) {
     sfid_wide id;
-    return reader_read(&decode->reader, found->id, found->len, &id) && view_take(&decode->view, id, taken) &&
-           (!decode->source.quiet || is_likely(&decode->view, taken));
+    return reader_read(&decode->reader, found->id, found->len, &id) && id.low >= decode->least &&
+           view_take(&decode->view, id, taken) && (!decode->source.quiet || is_likely(&decode->view, taken));
+}
+
+/* Shows an ID of another maker. Returns false if it is none, or if all IDs have to be of one layout. */
+static bool show_other(struct decode *decode, const struct found *found) {
+    struct made made;
+    return decode->any && !decode->streams && decode->task == TASK_SHOW && !found->fault &&
+           maker_find(found->id, found->len, &made) && !made.odd && maker_show(&decode->view, found->id, found->len, &made);
+}
+
+/* Counts an ID of another maker that no layout here has: those of version 7 have one. */
+static bool guess_other(struct decode *decode, const struct found *found) {
+    struct made made;
+    if (!decode->any || found->fault || !maker_find(found->id, found->len, &made) || made.odd || strcmp(made.name, "uuid7") == 0)
+        return false;
+    makers_add(&decode->makers, &made);
+    decode->status = STATUS_BAD_INPUT;
+    return true;
 }
 
 static void guess_found(struct decode *decode, const struct found *found, const char *unit) {
-    if (found->none || (!found->fault && guess_add(&decode->guess, found->id, found->len)))
+    sfid_wide id;
+    if (found->none || guess_other(decode, found))
         return;
+    if (!found->fault && guess_add(&decode->guess, found->id, found->len)) {
+        if (decode->rounded.open && reader_read(&decode->reader, found->id, found->len, &id))
+            rounded_add(&decode->rounded, id.low);
+        return;
+    }
     if (found->fault || !decode->source.quiet)
-        complain(decode, found, unit, "is not an ID of any layout that has a name");
+        complain(decode, found, unit,
+                 decode->any && maker_is_word(found->id, found->len) ? "is not an ID of any layout that has a name" MAKERS_NONE
+                                                                     : "is not an ID of any layout that has a name");
 }
 
-static void decode_found(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+/* Names a record that has no valid ID, and passes it through if that is wanted and it was read as a whole. */
+static void refuse(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+    complain_of_id(decode, found, unit);
+    if (decode->keep_bad && keep && !found->part)
+        decode->source.keep(&decode->source, found, &decode->view, NULL);
+}
+
+static void decode_found(struct decode *decode, struct found *found, const char *unit, bool keep) {
     struct source *source = &decode->source;
     struct taken taken;
     if (decode->task == TASK_GUESS) {
+        (void)source_resolve(source, found);
         guess_found(decode, found, unit);
         return;
     }
-    const bool good = !found->fault && !found->none && read_found(decode, found, &taken);
+    const bool good = !found->fault && !found->none &&
+                      (read_found(decode, found, &taken) || (source_resolve(source, found) && read_found(decode, found, &taken)));
+    if (good)
+        rounded_add(&decode->rounded, taken.id.low);
+    if (!good && !found->none && show_other(decode, found))
+        return;
     if (found->fault || (!good && !found->none && !source->quiet))
-        complain_of_id(decode, found, unit);
+        refuse(decode, found, unit, keep);
     else if (decode->task == TASK_STATS && good)
         stats_add(&decode->stats, taken.id);
     else if (decode->task == TASK_SHOW && keep)
@@ -122,11 +172,13 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 static int finish(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();
+    rounded_tell(&decode->rounded);
     if (decode->task == TASK_GUESS)
-        guess_report(&decode->guess, format, decode->header);
-    if (decode->task != TASK_STATS)
+        makers_tell(&decode->makers, decode->guess.count);
+    if (decode->task == TASK_SHOW)
         return decode->status;
-    const int status = stats_report(&decode->stats, format);
+    const int status =
+        decode->task == TASK_GUESS ? guess_report(&decode->guess, format, decode->header) : stats_report(&decode->stats, format);
     return status == STATUS_GOOD ? decode->status : status;
 }
 
@@ -154,22 +206,27 @@ static int run(const struct args *args) {
 const struct command command_decode = {
     .name = "decode",
     .alias = "parse",
-    .synopsis = "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
-                "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess | --stats] [ID... | -]",
+    .synopsis =
+        "[--layout LAYOUT] [--from FORM] [--format FORMAT] [--header] [--csv COLUMN | --tsv COLUMN | --key KEY | --grep] "
+        "[--keep] [--columns LIST] "
+        "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess [--known ID=TIME]... | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
     .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
              "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
              "other IDs are shown, and the exit status is 1.\n\n"
              "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
              "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
-             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n\n"
-             "--csv, --tsv and --key keep all input and add the parts of the ID: as columns sfid_time,\n"
-             "sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\". Dots in KEY lead\n"
-             "into objects: user.id. --grep adds the time after each likely ID in the text. If --format\n"
-             "differs from the input, CSV and TSV keep their columns with csv, tsv or json; otherwise\n"
-             "only the IDs are shown.\n\n"
-             "--guess ranks the layouts that have a name, and says why. --stats shows the first and last\n"
-             "time, duplicates, ordering errors, peaks and gaps, and the busiest pids.\n",
+             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7. Without LAYOUT and FORM, other makers'\n"
+             "IDs are taken apart, too: ULID, KSUID, ObjectId, xid, TSID and UUIDs.\n\n"
+             "--csv, --tsv and --key keep the other columns and members, and add the parts of the ID: as\n"
+             "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\".\n"
+             "--keep also keeps the records without an ID. Dots in KEY lead into objects: user.id. --grep\n"
+             "adds the time after each likely ID in the text. If --format differs from the input, CSV and\n"
+             "TSV keep their columns with csv, tsv or json; otherwise only the IDs are shown.\n\n"
+             "--guess finds the widths of the layout, and its epoch if --known says when one of the IDs was\n"
+             "made, or if they were made just now. If the answer is not certain, the exit status is 3, and\n"
+             "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
+             "peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
     .run = run,
 };

@@ -2,137 +2,234 @@
 /*
  * guess.c - guesses which layout IDs have.
  *
- * An ID does not say, but most layouts make nonsense of it: a time in the
- * future, or before anybody generated such IDs. The others get points for
- * recent IDs, low sequences, and few processes with many IDs. The output gives
- * the reasons.
+ * First the widths, then the epoch: layouts that differ by their epoch alone
+ * are one family, and one line. What is not certain is told, has a layout that
+ * no command takes, and an exit status of its own.
  */
 #include "decode/all.h"
 
 #include <stdarg.h>
 
-#define DAY INT64_C(86400000)
-#define YEAR (365 * DAY + DAY / 4)
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
 
-/* ---- points, and why -------------------------------------------------------- */
+/* What counts as evidence, in bits: a thousand to one against chance, a hundred to one against another family. */
+#define AGAINST_CHANCE 10
+#define AGAINST_OTHERS 7
+#define FAR_BEHIND 16 /* not worth a line */
 
-static void points(struct candidate *c, int score, const char *fmt, ...) CLI_PRINTF(3, 4);
-static void points(struct candidate *c, int score, const char *fmt, ...) {
-    const size_t len = strlen(c->why);
-    const int n = snprintf(c->why + len, sizeof c->why - len, "%s", len ? "; " : "");
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(c->why + len + n, sizeof c->why - len - (size_t)n, fmt, args);
-    va_end(args);
-    c->score += score;
+/* ---- the IDs -------------------------------------------------------------------- */
+
+/* IDs in order; strays and what lies beyond a gap are not among them. */
+struct body {
+    const sfid_wide *id;
+    size_t count, strays;
+};
+
+static double distance(sfid_wide from, sfid_wide to) {
+    return ((double)to.high - (double)from.high) * 0x1p64 + ((double)to.low - (double)from.low);
 }
 
-static int share(uint64_t part, uint64_t whole) { return (int)(part * 100 / whole) + (part > 0); }
+/* The distance of times that lie a hundredth of the time since the epoch apart: less does not mean anything. */
+static double margin(const struct body *body) { return distance((sfid_wide){0, 0}, body->id[body->count - 1]) / 100; }
 
-static void judge_times(struct candidate *c) {
-    const struct taken last = {.unix_ms = c->last};
-    char age[40];
-    if (c->future > 0) {
-        points(c, -20 - share(c->future, c->fits), "%llu dated in the future", (unsigned long long)c->future);
+/* Leaves out strays: up to a twentieth of the IDs, if all others lie close together. */
+static void leave_strays(struct body *body) {
+    const size_t few = body->count / 20, most = body->count - few;
+    const sfid_wide *id = body->id;
+    size_t from = 0, to = body->count;
+    for (size_t i = 1; i <= few; i++)
+        if (distance(id[i], id[i + most - 1]) < distance(id[from], id[from + most - 1]))
+            from = i;
+    if (few == 0 || distance(id[from], id[from + most - 1]) > distance(id[0], id[body->count - 1]) / 8)
         return;
-    }
-    if (c->early > 0)
-        points(c, -share(c->early, c->fits) / 2, "%llu dated before such IDs existed", (unsigned long long)c->early);
-    const int64_t ms = view_age(&last);
-    *view_put_age(age, ms) = '\0';
-    points(c, ms < DAY ? 40 : ms < 30 * DAY ? 10 : 0, "the newest is %s old", age);
-    if (c->fits >= GUESS_SOME && c->last - c->first > 10 * YEAR)
-        points(c, -10, "they span %d years", (int)((c->last - c->first) / YEAR));
+    const double near = margin(body) + distance(id[from], id[from + most - 1]);
+    to = from + most;
+    while (from > 0 && distance(id[from - 1], id[to - 1]) < near)
+        from--;
+    while (to < body->count && distance(id[from], id[to]) < near)
+        to++;
+    *body = (struct body){id + from, to - from, body->count - (to - from)};
 }
 
-static void judge_sequences(struct candidate *c) {
-    const double mean = c->seq_sum / (double)c->fits;
-    if (c->view.wide || c->max_pid == 0)
-        return; /* partly random, or the sequence is all there is below the time */
-    if (mean * 16 < (double)c->max_seq)
-        points(c, 10, "sequences are low, %.0f of %llu on average", mean, (unsigned long long)c->max_seq);
-    else if (c->fits >= GUESS_SOME && mean * 4 > (double)c->max_seq)
-        points(c, -10, "sequences are spread out, %.0f of %llu on average", mean, (unsigned long long)c->max_seq);
-}
-
-static void judge_pids(struct candidate *c) {
-    if (c->low_pid)
-        points(c, -20, "pid 0, which its makers do not use");
-    if (c->fits < GUESS_SOME || c->max_pid == 0 || c->view.wide)
-        return;
-    if (c->pid_count == GUESS_PIDS)
-        points(c, c->fits < GUESS_PIDS * 4 ? -10 : 0, "%u pids or more", c->pid_count);
-    else if (c->pid_count * 4 <= c->fits)
-        points(c, 10, "%u pid%s generated them all", c->pid_count, c->pid_count == 1 ? "" : "s");
-    else if (c->pid_count * 2 > c->fits)
-        points(c, -10, "%u pids among them", c->pid_count);
-}
-
-/* Returns whether both read the same from every ID: some layouts have two names. */
-static bool is_alike(const struct candidate *a, const struct candidate *b) {
-    return a == b || (a->fits == b->fits && a->first == b->first && a->last == b->last && a->seq_sum == b->seq_sum);
-}
-
-/* Returns the percentage of a mixture that has this layout, or 0. */
-static unsigned share_of(const struct guess *guess, const struct candidate *c, const struct mixture *mixture) {
-    for (size_t i = 0; i < mixture->parts; i++)
-        if (is_alike(c, &guess->candidate[mixture->layout[i]]))
-            return mixture->percent[i];
+/* Finds a gap of more than half of all, which chance hardly leaves. Returns where it ends; 0: there is none. */
+static size_t find_gap(const struct body *body) {
+    enum { ENOUGH = 16 };
+    const size_t least = body->count / 20 + 2;
+    for (size_t i = least; body->count >= ENOUGH && i <= body->count - least; i++)
+        if (distance(body->id[i - 1], body->id[i]) > distance(body->id[0], body->id[body->count - 1]) / 2)
+            return distance(body->id[i - 1], body->id[i]) > margin(body) ? i : 0;
     return 0;
 }
 
-static void judge(const struct guess *guess, struct candidate *c, const struct mixture *mixture) {
-    const uint64_t count = guess->count;
-    c->score = 100;
-    if (c->fits < count)
-        points(c, -share(count - c->fits, count), "%llu of %llu do not fit", (unsigned long long)(count - c->fits),
-               (unsigned long long)count);
-    else
-        points(c, 0, count == 1 ? "it fits" : "all %llu fit", (unsigned long long)count);
-    const unsigned own = share_of(guess, c, mixture);
-    if (own > 0) { /* how it reads the other IDs proves nothing */
-        points(c, (int)own, "%u %% are likely of this layout", own);
-        return;
+/* ---- ranking -------------------------------------------------------------------- */
+
+/* Judges all families. Returns how many are possible, the best first. */
+static size_t rank(struct guess *guess, bool wide, const struct body *body, size_t order[GUESS_LAYOUTS]) {
+    size_t n = 0;
+    for (size_t i = 0; i < guess->families; i++) {
+        if (guess->family[i].wide != wide)
+            continue;
+        guess_judge(guess, i, body->id, body->count);
+        if (!guess->family[i].possible)
+            continue;
+        size_t at = n++;
+        for (; at > 0 && guess->family[order[at - 1]].bits < guess->family[i].bits; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
     }
-    if (mixture->parts > 0 && !c->view.wide)
-        points(c, -100, "none is likely of this layout");
-    judge_times(c);
-    judge_sequences(c);
-    judge_pids(c);
-    if (c->score < 0)
-        c->score = 0;
+    return n;
 }
 
-/* ---- output ------------------------------------------------------------------ */
+/* Known times may be off by the time that a row takes to be written. More is allowed only if nothing fits. */
+static size_t rank_all(struct guess *guess, bool wide, const struct body *body, size_t order[GUESS_LAYOUTS]) {
+    static const int64_t slacks[] = {2 * SECOND, MINUTE, HOUR};
+    size_t n = 0;
+    for (size_t i = 0; i < (guess->knowns ? COUNT_OF(slacks) : 1) && n == 0; i++) {
+        guess->slack = slacks[i];
+        n = rank(guess, wide, body, order);
+    }
+    return n;
+}
 
-static void show(const struct candidate *c, enum view_format format) {
-    char first[DATE_ROOM], last[DATE_ROOM];
-    date_text(first, c->first);
-    date_text(last, c->last);
+/* ---- text ------------------------------------------------------------------------- */
+
+#define WHY 600
+
+static void add(char why[WHY], const char *between, const char *fmt, ...) CLI_PRINTF(3, 4);
+static void add(char why[WHY], const char *between, const char *fmt, ...) {
+    const size_t len = strlen(why);
+    const int n = snprintf(why + len, WHY - len, "%s", len ? between : "");
+    va_list args;
+    va_start(args, fmt);
+    if (len + (size_t)n < WHY)
+        vsnprintf(why + len + n, WHY - len - (size_t)n, fmt, args);
+    va_end(args);
+}
+
+static const struct candidate *first_of(const struct guess *guess, const struct family *family) {
+    size_t i = 0;
+    while (&guess->family[guess->candidate[i].family] != family)
+        i++;
+    return &guess->candidate[i];
+}
+
+#define NAME (SFID_LAYOUT_STR_LEN + 2)
+
+/* Writes the text of the layout. It ends in a question mark, so that no command takes it, unless all is certain. */
+static void name_of(const struct guess *guess, const struct family *family, bool sure, char name[NAME]) {
+    sfid_layout layout = family->shape;
+    layout.pid_low = 0;
+    layout.epoch_ms = family->epoch.sure ? family->epoch.ms : 1;
+    if (family->epoch.sure && family->epoch.own)
+        snprintf(name, NAME, "%s", family->epoch.own->view.name);
+    else if (family->wide || sfid_layout_format(&layout, name, SFID_LAYOUT_STR_LEN) < 0)
+        snprintf(name, NAME, "%s@", first_of(guess, family)->view.name);
+    char *end = family->epoch.sure ? name + strlen(name) : strchr(name, '@') + 1;
+    strcpy(end, family->epoch.sure && sure ? "" : "?");
+}
+
+/* Lists what the newest ID would be in the layouts of the family that have a name, the latest time first. */
+static void add_readings(const struct guess *guess, const struct family *family, char why[WHY]) {
+    char day[DATE_ROOM];
+    const char *between = "; ";
+    for (int64_t below = INT64_MAX, next; below != INT64_MIN; below = next) {
+        next = INT64_MIN;
+        bool any = false;
+        for (size_t i = 0; i < guess->layouts; i++) {
+            const struct candidate *c = &guess->candidate[i];
+            if (&guess->family[c->family] != family || !guess_makes_sense(guess, family, c->epoch_ms))
+                continue;
+            if (c->epoch_ms < below && c->epoch_ms > next)
+                next = c->epoch_ms;
+            if (c->epoch_ms != below)
+                continue;
+            date_text(day, below + family->newest);
+            if (any)
+                add(why, " or ", "%s", c->view.name);
+            else
+                add(why, between, between[0] == ';' ? "the newest is of %.10s as %s" : "of %.10s as %s", day, c->view.name);
+            between = ", ";
+            any = true;
+        }
+    }
+    if (between[0] == ';')
+        add(why, between, "no layout with a name has a possible epoch");
+}
+
+static void add_epoch(const struct guess *guess, const struct family *family, char why[WHY]) {
+    const struct epoch *epoch = &family->epoch;
+    char text[DATE_ROOM];
+    if (guess->knowns && !family->wide) {
+        date_text(text, epoch->ms);
+        add(why, "; ", "by the known time%s the epoch is %s", guess->knowns > 1 ? "s" : "", text);
+        if (epoch->own)
+            add(why, ", ", "that of %s", epoch->own->view.name);
+        *view_put_age(text, epoch->within) = '\0';
+        add(why, ", ", epoch->round ? "which is within %s" : "or up to %s off", text);
+    } else if (epoch->sure) {
+        *view_put_age(text, guess->now - epoch->ms - family->newest) = '\0';
+        add(why, "; ", "the newest is %s old", text);
+    } else {
+        add_readings(guess, family, why);
+    }
+}
+
+static void explain(const struct guess *guess, const struct family *family, const struct body *body, char why[WHY]) {
+    const double max_seq = (double)((UINT64_C(1) << family->seq_bits) - 1);
+    why[0] = '\0';
+    if (body->strays)
+        add(why, "; ", "%zu of %zu lie far from the others", body->strays, body->strays + body->count);
+    if (family->pid_bits && family->ids >= GUESS_SOME)
+        add(why, "; ", "%u pid%s in %zu IDs", family->pids, family->pids == 1 ? "" : "s", family->ids);
+    if (family->seq_bits && family->pid_bits && family->seq_mean * 16 < max_seq)
+        add(why, "; ", "sequences are low, %.0f of %.0f on average", family->seq_mean, max_seq);
+    else if (family->seq_bits && family->ids >= GUESS_SOME && family->seq_mean * 4 > max_seq)
+        add(why, "; ", "sequences are spread out, %.0f of %.0f on average", family->seq_mean, max_seq);
+    add_epoch(guess, family, why);
+}
+
+/* ---- lines -------------------------------------------------------------------------- */
+
+static void show(const struct guess *guess, const struct family *family, const struct body *body, bool sure,
+                 enum view_format format) {
+    const int score = family->bits < 0 ? 0 : (int)family->bits;
+    char name[NAME], why[WHY], first[DATE_ROOM] = "", last[DATE_ROOM] = "";
+    name_of(guess, family, sure, name);
+    explain(guess, family, body, why);
+    if (family->epoch.sure) {
+        date_text(first, family->epoch.ms + family->oldest);
+        date_text(last, family->epoch.ms + family->newest);
+    }
     if (format == VIEW_JSON) {
         json_open(NULL, '{');
-        json_text("layout", c->view.name);
-        json_int("score", c->score);
-        json_uint("fits", c->fits);
-        json_text("first", first);
-        json_text("last", last);
-        json_text("why", c->why);
+        json_text("layout", name);
+        json_int("score", score);
+        if (family->epoch.sure) {
+            json_text("first", first);
+            json_text("last", last);
+        }
+        json_text("why", why);
         json_end();
     } else if (format == VIEW_TSV) {
-        out_print("%s\t%d\t%s\t%s\t%s\n", c->view.name, c->score, first, last, c->why);
+        out_print("%s\t%d\t%s\t%s\t%s\n", name, score, first, last, why);
     } else if (format == VIEW_CSV) {
-        out_print("%s,%d,%s,%s,\"%s\"\n", c->view.name, c->score, first, last, c->why);
+        out_print("%s,%d,%s,%s,\"%s\"\n", name, score, first, last, why);
     } else {
-        out_print("%-11s  %5d  %-24s  %-24s  %s\n", c->view.name, c->score, first, last, c->why);
+        out_print("%-28s  %6d  %-24s  %-24s  %s\n", name, score, first[0] ? first : "?", last[0] ? last : "?", why);
     }
 }
 
 static void show_header(enum view_format format, bool header) {
     if (format == VIEW_TEXT || format == VIEW_TABLE)
-        out_print("%-11s  %5s  %-24s  %-24s  %s\n", "layout", "score", "first", "last", "why");
+        out_print("%-28s  %6s  %-24s  %-24s  %s\n", "layout", "score", "first", "last", "why");
     else if (header)
         out_print(format == VIEW_TSV ? "layout\tscore\tfirst\tlast\twhy\n" : "layout,score,first,last,why\n");
 }
+
+/* ---- mixtures -------------------------------------------------------------------------- */
 
 static void tell_mixture(const struct guess *guess, const struct mixture *mixture) {
     char parts[200] = "", date[DATE_ROOM];
@@ -146,16 +243,184 @@ static void tell_mixture(const struct guess *guess, const struct mixture *mixtur
     say("these look like IDs of several layouts: read as %s, all are from about %.10s; guess each kind separately", parts, date);
 }
 
-void guess_report(struct guess *guess, enum view_format format, bool header) {
-    struct mixture mixture;
-    if (guess_find_mixture(guess, &mixture))
-        tell_mixture(guess, &mixture);
-    for (size_t i = 0; i < guess->layouts; i++)
-        if (guess->candidate[i].fits > 0)
-            judge(guess, &guess->candidate[i], &mixture);
+/* Shows each layout of a mixture with its own IDs. */
+static void show_mixture(struct guess *guess, const struct mixture *mixture, enum view_format format) {
+    static sfid_wide own[GUESS_ROOM];
+    bool gone[GUESS_ROOM] = {false};
+    for (size_t part = 0; part < mixture->parts; part++) {
+        const struct candidate *c = &guess->candidate[mixture->layout[part]];
+        struct body body = {.id = own};
+        for (size_t i = 0; i < guess->narrow.count; i++) {
+            struct taken taken;
+            if (gone[i] || !view_take(&c->view, guess->narrow.id[i], &taken) || taken.unix_ms < mixture->from ||
+                taken.unix_ms > mixture->to)
+                continue;
+            own[body.count++] = guess->narrow.id[i];
+            gone[i] = true;
+        }
+        struct family *family = &guess->family[c->family];
+        guess_judge(guess, c->family, own, body.count);
+        family->epoch = (struct epoch){.sure = true, .ms = c->epoch_ms, .own = c};
+        show(guess, family, &body, false, format);
+    }
+}
+
+/* Judges IDs below and above a gap by themselves, each with the known IDs among them. */
+static int report_groups(struct guess *guess, const struct body *body, size_t gap, enum view_format format, bool header) {
+    const struct body half[2] = {{body->id, gap, 0}, {body->id + gap, body->count - gap, 0}};
+    const size_t knowns = guess->knowns;
+    struct known known[ARGS_LIST];
+    size_t order[GUESS_LAYOUTS];
+    memcpy(known, guess->known, sizeof known);
+    say("the IDs lie in two groups far apart, %zu below %" PRIu64
+        " and %zu from it on: a pause, or two layouts; each is judged by itself",
+        gap, body->id[gap].low, body->count - gap);
     show_header(format, header);
-    for (int score = 1000; score >= 0; score--) /* equal scores: in the order of the list */
-        for (size_t i = 0; i < guess->layouts; i++)
-            if (guess->candidate[i].fits > 0 && guess->candidate[i].score == score)
-                show(&guess->candidate[i], format);
+    for (int i = 0; i < 2; i++) {
+        guess->knowns = 0;
+        for (size_t k = 0; k < knowns; k++)
+            if ((known[k].id >= body->id[gap].low) == (i == 1))
+                guess->known[guess->knowns++] = known[k];
+        if (rank_all(guess, false, &half[i], order) > 0)
+            show(guess, &guess->family[order[0]], &half[i], false, format);
+    }
+    return STATUS_UNSURE;
+}
+
+/* Returns whether a known time on either side of the gap says that one layout made all. */
+static bool is_bridged(const struct guess *guess, const struct body *body, size_t gap) {
+    bool below = false, above = false;
+    for (size_t i = 0; i < guess->knowns; i++) {
+        below |= guess->known[i].id < body->id[gap].low;
+        above |= guess->known[i].id >= body->id[gap].low;
+    }
+    return below && above;
+}
+
+/* ---- what is certain ------------------------------------------------------------------- */
+
+static void tell_nothing(const struct guess *guess, const struct body *body) {
+    if (guess->count == 0)
+        say("there are no IDs to guess from");
+    else if (body->count == 0)
+        return; /* what was read instead is told already */
+    else if (guess->knowns)
+        say("no layout gives the known IDs their times");
+    else
+        say("no layout makes sense of these: numbers that are too small, as a counter's, or spread over too many years");
+}
+
+/* Returns whether one family stands out. */
+static bool tell_family(const struct guess *guess, const size_t *order, size_t n) {
+    const struct family *best = &guess->family[order[0]];
+    double tried = 0;
+    for (size_t i = 0; i < guess->families; i++)
+        tried += guess->family[i].wide == best->wide;
+    const double against_chance = best->bits - log2_of(tried);
+    char names[WHY] = "", name[NAME];
+    if (against_chance < AGAINST_CHANCE && best->fixed_bits == 0) { /* some forms show themselves */
+        double percent = 100;
+        for (double bits = against_chance; bits >= 1; bits--)
+            percent /= 2;
+        say("nothing is better than chance: %.*f %% of random numbers would fit as well", percent < 1 ? 2 : 0, percent);
+        return false;
+    }
+    size_t tie = 1;
+    while (tie < n && guess->family[order[tie]].bits > best->bits - AGAINST_OTHERS)
+        tie++;
+    if (tie == 1)
+        return true;
+    for (size_t i = 0; i < tie; i++) {
+        name_of(guess, &guess->family[order[i]], true, name);
+        add(names, i + 1 < tie ? ", " : " and ", "%s", name);
+    }
+    say("a tie: %s explain the IDs about as well; more IDs%s may tell", names,
+        best->wide ? "" : ", or times of some by --known ID=TIME,");
+    return false;
+}
+
+static bool tell_epoch(const struct guess *guess, const struct family *best) {
+    enum { ENOUGH = 20 };
+    char name[NAME], text[DATE_ROOM];
+    name_of(guess, best, true, name);
+    if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still && best->ids >= ENOUGH) {
+        say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones", best->still, name);
+        return false;
+    }
+    if (best->epoch.sure && best->epoch.future) {
+        say("%s puts IDs into the future: the clock of this host, or a known time, may be wrong", name);
+        return false;
+    }
+    if (best->epoch.sure && guess->knowns && guess->slack > 2 * SECOND) {
+        *view_put_age(text, guess->slack) = '\0';
+        say("the known times agree only if they may be off by up to %s", text);
+    }
+    if (best->epoch.sure)
+        return true;
+    *view_put_age(text, best->epoch.within) = '\0';
+    if (guess->knowns)
+        say("%s: the known times leave the epoch open, up to %s either way; give a more exact one", name, text);
+    else
+        say("%s: these widths, but nothing in the IDs tells the epoch%s", name,
+            best->wide ? "" : "; give the time of one or two by --known ID=TIME");
+    return false;
+}
+
+/* Tells about two makers whose numbers lie among one another. */
+static bool tell_pair(struct guess *guess, size_t best, const struct body *body) {
+    struct pair pair;
+    char name[2][NAME];
+    if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair))
+        return false;
+    for (int i = 0; i < 2; i++) {
+        guess->family[pair.family[i]].epoch.sure = false;
+        name_of(guess, &guess->family[pair.family[i]], true, name[i]);
+    }
+    say("these look like IDs of two layouts, among one another: %u %% of %s, the others of %s; guess each kind separately",
+        pair.percent, name[0], name[1]);
+    return true;
+}
+
+static int report_mixture(struct guess *guess, const struct mixture *mixture, enum view_format format, bool header) {
+    tell_mixture(guess, mixture);
+    show_header(format, header);
+    show_mixture(guess, mixture, format);
+    return STATUS_UNSURE;
+}
+
+/* Shows what is not far behind the best. */
+static void show_all(const struct guess *guess, const size_t *order, size_t n, const struct body *body, bool sure,
+                     enum view_format format) {
+    for (size_t i = 0; i < n; i++)
+        if (guess->family[order[i]].bits > guess->family[order[0]].bits - FAR_BEHIND)
+            show(guess, &guess->family[order[i]], body, sure, format);
+}
+
+int guess_report(struct guess *guess, enum view_format format, bool header) {
+    const bool wide = guess->wide.seen > guess->narrow.seen;
+    const struct sample *sample = wide ? &guess->wide : &guess->narrow;
+    struct mixture mixture;
+    size_t order[GUESS_LAYOUTS];
+    if (guess->now == 0)
+        guess->now = moment_now().unix_ms;
+    guess_sort(&guess->narrow);
+    guess_sort(&guess->wide);
+    bool sure = guess->wide.seen == 0 || guess->narrow.seen == 0;
+    if (!sure)
+        say("these are IDs of 64 and of 128 bits; guess each kind separately");
+    if (!wide && guess->knowns == 0 && guess_find_mixture(guess, &mixture))
+        return report_mixture(guess, &mixture, format, header);
+    struct body body = {sample->id, sample->count, 0};
+    leave_strays(&body);
+    const size_t gap = wide ? 0 : find_gap(&body);
+    const size_t n = rank_all(guess, wide, &body, order);
+    if (gap > 0 && (n == 0 || !is_bridged(guess, &body, gap)))
+        return report_groups(guess, &body, gap, format, header);
+    if (n == 0)
+        tell_nothing(guess, &body);
+    sure = sure && n > 0 && tell_family(guess, order, n) && tell_epoch(guess, &guess->family[order[0]]) &&
+           !tell_pair(guess, order[0], &body);
+    show_header(format, header);
+    show_all(guess, order, n, &body, sure, format);
+    return sure || (guess->count > 0 && body.count == 0) ? STATUS_GOOD : STATUS_UNSURE;
 }

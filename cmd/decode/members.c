@@ -204,12 +204,33 @@ static bool take_members(struct scan *s, const char *key, struct wanted *wanted)
     }
 }
 
+bool source_resolve(struct source *source, struct found *found) {
+    char text[4];
+    struct scan s = {found->id, found->id + found->len};
+    size_t len = 0;
+    if (source->key == NULL || found->fault || memchr(found->id, '\\', found->len) == NULL)
+        return false;
+    while (s.p < s.end && len + sizeof text <= sizeof source->resolved) {
+        const size_t bytes = take_character(&s, text);
+        if (bytes == 0)
+            return false;
+        memcpy(source->resolved + len, text, bytes);
+        len += bytes;
+    }
+    if (s.p != s.end)
+        return false;
+    found->id = source->resolved;
+    found->len = len;
+    return true;
+}
+
 static int next(struct source *source, struct found *found) {
     struct line line;
     const int rc = in_line(&source->in, &line);
     if (rc <= 0)
         return rc;
-    *found = (struct found){.record = line.text, .record_len = line.len, .crlf = line.crlf, .line = source->in.line};
+    *found =
+        (struct found){.record = line.text, .record_len = line.len, .crlf = line.crlf, .line = source->in.line, .part = line.cut};
     struct scan scan = {line.text, line.text + line.len};
     struct wanted wanted = {.seen = false};
     skip_space(&scan);

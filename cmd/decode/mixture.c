@@ -9,7 +9,8 @@
  */
 #include "decode/all.h"
 
-#define DAY (INT64_C(24) * 3600 * 1000)
+#define MINUTE INT64_C(60000)
+#define DAY (INT64_C(24) * 60 * MINUTE)
 #define MONTH (30 * DAY)
 #define YEAR (365 * DAY)
 #define NO_TIME INT64_MIN
@@ -17,17 +18,18 @@
 /* The times of the sample in each layout; NO_TIME if the layout cannot read the ID, or the time makes no sense. */
 struct reading {
     size_t count;
-    int64_t time[GUESS_LAYOUTS][GUESS_SAMPLE];
+    int64_t time[GUESS_LAYOUTS][GUESS_ROOM];
 };
 
 static void read_sample(const struct guess *guess, struct reading *r) {
-    r->count = guess->sampled;
+    r->count = guess->narrow.count;
     for (size_t i = 0; i < guess->layouts; i++) {
         const struct candidate *c = &guess->candidate[i];
         for (size_t n = 0; n < r->count; n++) {
             struct taken taken;
-            const bool sane = !c->view.wide && view_take(&c->view, (sfid_wide){0, guess->sample[n]}, &taken) &&
-                              !view_is_future(&taken) && !guess_is_early(c, &taken);
+            const bool sane = !c->view.wide && view_take(&c->view, guess->narrow.id[n], &taken) &&
+                              taken.unix_ms <= guess->now + MINUTE && taken.unix_ms >= GUESS_SINCE &&
+                              taken.unix_ms >= c->epoch_ms + DAY;
             r->time[i][n] = sane ? taken.unix_ms : NO_TIME;
         }
     }
@@ -45,7 +47,7 @@ struct span {
 };
 
 /* Sorts the times and leaves out NO_TIME. Returns how many remain. */
-static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS_SAMPLE]) {
+static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS_ROOM]) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
         if (time[i] != NO_TIME)
@@ -60,7 +62,7 @@ static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS
  * length away: then it is the history of one layout.
  */
 static bool find_group(const int64_t *time, size_t count, struct span *group) {
-    int64_t sorted[GUESS_SAMPLE];
+    int64_t sorted[GUESS_ROOM];
     const size_t n = sort_times(time, count, sorted);
     if (n == 0)
         return false;
@@ -103,7 +105,7 @@ static size_t find_best(const struct guess *guess, const struct reading *r, cons
 
 /* Assigns as many IDs as possible to one layout, the rest to another, and so on. Returns false unless nearly all are assigned. */
 static bool cover(const struct guess *guess, const struct reading *r, struct span span, struct mixture *out) {
-    bool left[GUESS_SAMPLE];
+    bool left[GUESS_ROOM];
     size_t rest = r->count, least = r->count / 20;
     memset(left, true, sizeof left);
     out->parts = 0;
@@ -125,7 +127,7 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
     struct mixture found;
     struct span group;
     out->parts = 0;
-    if (guess->sampled < GUESS_SOME)
+    if (guess->narrow.count < GUESS_SOME)
         return false;
     read_sample(guess, &r);
     for (size_t i = 0; i < guess->layouts; i++) {
@@ -134,6 +136,8 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
         const int64_t about = DAY + (group.last - group.first) / 20; /* a small margin around the group */
         if (!cover(guess, &r, (struct span){group.first - about, group.last + about}, &found))
             continue;
+        found.from = group.first - about;
+        found.to = group.last + about;
         found.last = group.last;
         if (out->parts == 0 || found.parts < out->parts || (found.parts == out->parts && found.last > out->last))
             *out = found;

@@ -2,7 +2,7 @@
 /* options.c - the options of sfid decode. */
 #include "decode/all.h"
 
-enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, STATS };
+enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, KNOWN, STATS };
 
 const struct option_spec decode_options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
@@ -13,12 +13,15 @@ const struct option_spec decode_options[] = {
     [TSV] = {"tsv", 0, "COLUMN", NULL, "IDs are in this column of TSV: its number or name"},
     [KEY] = {"key", 0, "KEY", NULL, "IDs are in this member of JSON objects, one a line"},
     [GREP] = {"grep", 0, NULL, NULL, "IDs are anywhere in lines of text"},
+    [KEEP] = {"keep", 0, NULL, NULL, "with csv, tsv and key: also pass on the records without an ID"},
+    [COLUMNS] = {"columns", 0, "LIST", NULL, "with csv and tsv: add these columns alone, such as time,pid"},
     [UTC] = {"utc", 0, NULL, NULL, "show times in UTC (the default)"},
     [LOCAL] = {"local", 0, NULL, NULL, "show times in the local zone"},
     [ZONE] = {"zone", 0, "ZONE", NULL, "show times in a zone, such as Europe/Berlin or +01:00"},
     [AGE] = {"age", 0, NULL, NULL, "also show how long ago"},
     [PARTITION] = {"partition", 0, "UNIT", NULL, "also show the day or hour"},
     [GUESS] = {"guess", 0, NULL, NULL, "instead, guess which layouts the IDs may have"},
+    [KNOWN] = {"known", 0, "ID=TIME...", NULL, "with --guess: when this ID was made; once or more often"},
     [STATS] = {"stats", 0, NULL, NULL, "instead, show statistics of all IDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -151,9 +154,22 @@ static bool free_of(const struct args *args, int task, const int *list, size_t c
     return true;
 }
 
+static bool read_knowns(const struct args *args, struct guess *guess) {
+    bool good = args->list_count <= ARGS_LIST;
+    if (!good)
+        say("--known: at most %d times", ARGS_LIST);
+    for (int i = 0; good && i < args->list_count; i++)
+        good = guess_know(guess, args->list[i]);
+    return good;
+}
+
 static bool read_task(const struct args *args, struct decode *decode, enum view_format format) {
     static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION}, layout[] = {LAYOUT};
     const int task = one_of(args, tasks, COUNT_OF(tasks));
+    if (args->value[KNOWN] && task != GUESS) {
+        say("--known needs --guess");
+        return false;
+    }
     if (task < 0)
         return task == -1;
     if (!free_of(args, task, plain, COUNT_OF(plain)))
@@ -161,7 +177,7 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     if (task == GUESS) {
         decode->task = TASK_GUESS;
         guess_begin(&decode->guess, args->value[FROM] ? decode->reader.form : SFID_DEC);
-        return free_of(args, task, layout, COUNT_OF(layout));
+        return free_of(args, task, layout, COUNT_OF(layout)) && read_knowns(args, &decode->guess);
     }
     decode->task = TASK_STATS;
     stats_begin(&decode->stats, &decode->view);
@@ -169,6 +185,33 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
         return true;
     say("--stats needs --format text or --format json");
     return false;
+}
+
+/* After the times, since partition is a column only if its unit is given. */
+static bool read_columns(const struct args *args, struct decode *decode, enum view_format format, bool shown) {
+    if (args->value[COLUMNS] == NULL)
+        return true;
+    if (shown && (format == VIEW_CSV || format == VIEW_TSV))
+        return view_choose(&decode->view, args->label[COLUMNS], args->value[COLUMNS]);
+    say("--columns needs CSV or TSV as output");
+    return false;
+}
+
+static bool read_keep(const struct args *args, struct decode *decode) {
+    decode->keep_bad = args->value[KEEP] != NULL;
+    if (!decode->keep_bad || (decode->task == TASK_SHOW && decode->source.keep && !decode->source.quiet))
+        return true;
+    say("--keep needs --csv, --tsv or --key, and a format that keeps the record");
+    return false;
+}
+
+/*
+ * The first ID of Twitter's that a snowflake was, 2010-11-04 (the one that github.com/oduwsdl/tweetedat goes by): those below
+ * come from a counter.
+ */
+static void find_least(struct decode *decode) {
+    const uint64_t first_of_twitter = UINT64_C(29700859247);
+    decode->least = !decode->view.wide && strcmp(decode->view.name, "twitter") == 0 ? first_of_twitter : 0;
 }
 
 bool decode_read_options(const struct args *args, struct decode *decode) {
@@ -190,7 +233,14 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
         !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
         return false;
+    if (!read_keep(args, decode) || !read_columns(args, decode, (enum view_format)format, shown))
+        return false;
+    find_least(decode);
+    rounded_begin(&decode->rounded, decode->task == TASK_GUESS ? NULL : &decode->view.layout);
+    if (decode->view.wide || from == GREP)
+        decode->rounded.open = 0;
     decode->header = args->value[HEADER] != NULL;
+    decode->any = args->value[FROM] == NULL && (args->value[LAYOUT] == NULL || decode->task == TASK_GUESS);
     if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
         view_header(&decode->view);
     return true;

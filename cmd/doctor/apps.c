@@ -144,7 +144,7 @@ static void find_layout(struct report *report, const struct noted *noted, const 
     else {
         layout_find_end(report, &noted->shown, survey->now, STATUS_INTERNAL);
         if (!noted->shown.wide)
-            layout_find_crossings(report, &noted->shown.layout, survey->now);
+            layout_find_crossings(report, &noted->shown.layout, survey->now, false);
     }
 }
 

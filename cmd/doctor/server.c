@@ -32,7 +32,7 @@ static void find(void *user, const sfid_finding *finding) {
                                                             : status_of(finding->code),
                        finding->cure, "%s", finding->text);
     if (finding->kind == SFID_CHECK_LAYOUT && asked->layout) {
-        layout_find_crossings(report, asked->layout, moment_now());
+        layout_find_crossings(report, asked->layout, moment_now(), false);
         asked->layout = NULL;
     }
 }

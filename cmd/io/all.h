@@ -100,6 +100,7 @@ enum status {
     STATUS_GOOD = 0,
     STATUS_BAD_INPUT = 1, /* the rest was processed */
     STATUS_USAGE = 2,
+    STATUS_UNSURE = 3,       /* the answer is a guess */
     STATUS_UNREACHABLE = 69, /* a server */
     STATUS_INTERNAL = 70,    /* clock, end of layout, memory */
     STATUS_STATE = 73,

@@ -40,11 +40,13 @@ bool layout_list(enum view_format format, bool header);
 /* ---- sql.c: writes the parts of an ID as SQL ----------------------------- */
 
 enum sql_dialect { SQL_POSTGRES, SQL_MYSQL, SQL_SQLITE, SQL_DUCKDB, SQL_CLICKHOUSE };
+#define SQL_WAREHOUSES 5 /* the indexes from here on are those of sql_warehouse.c, and of layouts of 64 bits alone */
 extern const char *const sql_dialects[]; /* for args_choice() */
 
 /* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */
 #define SQL_COLUMN 64
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json);
+void sql_put(bool json, const char *name, const char *expression);
 
 /* ---- sql_bound.c: writes the lowest ID of a time as SQL ------------------- */
 
@@ -59,6 +61,11 @@ void sql_import(char text[SQL_EXPRESSION], const struct shown *shown, enum sql_d
 /* Writes a condition for the IDs from "since" to before "until". */
 #define SQL_RANGE (2 * SQL_EXPRESSION + 4 * SQL_COLUMN)
 void sql_range(char text[SQL_RANGE], const struct shown *shown, enum sql_dialect dialect, const char *id);
+
+/* ---- sql_warehouse.c: the same for databases that no test runs ------------- */
+
+/* As layout_sql(). which: from 0. */
+void sql_warehouse(const struct shown *shown, unsigned which, const char *id, bool json);
 
 /* ---- compare.c: whether one layout can take over from another --------------- */
 
@@ -83,11 +90,25 @@ int layout_check(const struct shown *shown, bool json, struct moment now);
 /* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
 
+/* ---- crossings.c: the dates on which IDs outgrow something ---------------- */
+
+/* Writes "68 years", "412 days" or "3 hours". */
+const char *layout_span(char *text, size_t size, int64_t ms);
+
+/* Unix milliseconds; INT64_MAX: that never comes. */
+struct layout_crossings {
+    int64_t inexact_ms; /* IDs reach 2^53 */
+    int64_t digit_ms;   /* they get the next decimal digit, or got the last one */
+    int64_t signed_ms;  /* they would reach 2^63; the layout ends */
+    unsigned digits;    /* of an ID from digit_ms on */
+};
+void layout_get_crossings(const sfid_layout *layout, int64_t now_ms, struct layout_crossings *crossings);
+
 /*
- * Reports when IDs pass 2^53 and get a 17th digit, from a year before as a warning. Returns false, and reports nothing, if they
- * never pass 2^53.
+ * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also what is no concern of those
+ * whose IDs never reach 2^53.
  */
-bool layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now);
+void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now, bool all);
 
 /* Milliseconds that are left; INT64_MAX: that never comes, or has been. */
 struct layout_left {

@@ -7,7 +7,7 @@ enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 static const struct option_spec options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json or tsv; tsv: list only (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
-    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql, sqlite, duckdb or clickhouse"},
+    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql, sqlite, duckdb and others"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
     COMPARE_OPTIONS(COMPARE),
     {NULL, 0, NULL, NULL, NULL},
@@ -63,7 +63,14 @@ static int show_sql(const struct args *args, enum view_format format) {
             shown.name);
         return STATUS_USAGE;
     }
-    if (status == STATUS_GOOD)
+    if (status == STATUS_GOOD && shown.wide && dialect >= SQL_WAREHOUSES) {
+        say("--sql: %s knows no layouts of 128 bits here, such as %s; decode --csv takes a dump apart", args->value[SQL],
+            shown.name);
+        return STATUS_USAGE;
+    }
+    if (status == STATUS_GOOD && dialect >= SQL_WAREHOUSES)
+        sql_warehouse(&shown, (unsigned)(dialect - SQL_WAREHOUSES), column, format == VIEW_JSON);
+    else if (status == STATUS_GOOD)
         layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
     return status;
 }
@@ -176,7 +183,8 @@ const struct command command_layout = {
              "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
              "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
              "       the expressions for time, pid, seq, their parts and day, each on a line after its name,\n"
-             "       then bound, the lowest ID of a time, and range, the IDs of a span of time\n"
+             "       then bound, the lowest ID of a time, and range, the IDs of a span of time. DIALECT is\n"
+             "       postgres, mysql, sqlite, duckdb, clickhouse, bigquery, snowflake, redshift, sqlserver\n"
              "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
              "       now (if not, exit status 78), and says how long it lasts and what to consider\n"
              "compare  says whether NEW can take over from OLD: all IDs that NEW gives are above all that\n"

@@ -94,6 +94,26 @@ static void show_amount(const char *label, uint64_t value) {
         out_print("%-14s  %" PRIu64 "\n", label, value);
 }
 
+static void show_crossing(const char *label, const char *before, int64_t at_ms) {
+    char date[DATE_ROOM];
+    date_text(date, at_ms);
+    if (at_ms < INT64_MAX)
+        out_print("%-14s  %s%s\n", label, before, date);
+    else
+        out_print("%-14s  never\n", label);
+}
+
+/* When IDs outgrow something. Those of 128 bits are no numbers for those who read them. */
+static void show_crossings(const struct shown *shown) {
+    struct layout_crossings crossings;
+    char digits[32];
+    layout_get_crossings(&shown->layout, moment_now().unix_ms, &crossings);
+    snprintf(digits, sizeof digits, "%u from ", crossings.digits);
+    show_crossing("2^53", "from ", crossings.inexact_ms);
+    show_crossing("digits", digits, crossings.digit_ms);
+    show_crossing("2^63", "its end, ", crossings.signed_ms);
+}
+
 void layout_text(const struct shown *shown) {
     char order[160], unit[16];
     order_text(shown, order, sizeof order);
@@ -102,6 +122,8 @@ void layout_text(const struct shown *shown) {
     out_print("%-14s  %s\n", "unit", unit);
     out_print("%-14s  %s (%" PRId64 " ms)\n", "epoch", shown->epoch, shown->layout.epoch_ms);
     out_print("%-14s  %s\n", "last date", shown->last);
+    if (!shown->wide)
+        show_crossings(shown);
     show_amount("processes", shown->facts.processes);
     show_amount("IDs per tick", shown->facts.ids_per_tick);
     show_amount("IDs per second", shown->facts.ids_per_second);
@@ -125,6 +147,23 @@ static void put_fields(const struct shown *shown) {
     json_close(']');
 }
 
+static void put_crossing(const char *name, int64_t at_ms) {
+    char date[DATE_ROOM];
+    date_text(date, at_ms);
+    if (at_ms < INT64_MAX)
+        json_text(name, date);
+}
+
+/* What never comes is left out. */
+static void put_crossings(const struct shown *shown) {
+    struct layout_crossings crossings;
+    layout_get_crossings(&shown->layout, moment_now().unix_ms, &crossings);
+    put_crossing("past_2_53_from", crossings.inexact_ms);
+    json_uint("digits", crossings.digits);
+    put_crossing("digits_from", crossings.digit_ms);
+    put_crossing("past_2_63_from", crossings.signed_ms);
+}
+
 void layout_json(const struct shown *shown) {
     char fingerprint[20];
     snprintf(fingerprint, sizeof fingerprint, "%016" PRIx64, shown->facts.fingerprint);
@@ -134,6 +173,8 @@ void layout_json(const struct shown *shown) {
     json_int("epoch_ms", shown->layout.epoch_ms);
     json_text("last", shown->last);
     json_int("last_ms", shown->facts.last_ms - shown->layout.unit_ms);
+    if (!shown->wide)
+        put_crossings(shown);
     json_uint("processes", shown->facts.processes);
     json_uint("ids_per_tick", shown->facts.ids_per_tick);
     json_uint("ids_per_second", shown->facts.ids_per_second);

@@ -13,8 +13,16 @@
 
 #define EXPRESSION SQL_EXPRESSION
 
-const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres", [SQL_MYSQL] = "mysql",           [SQL_SQLITE] = "sqlite",
-                                    [SQL_DUCKDB] = "duckdb",     [SQL_CLICKHOUSE] = "clickhouse", NULL};
+const char *const sql_dialects[] = {[SQL_POSTGRES] = "postgres",
+                                    [SQL_MYSQL] = "mysql",
+                                    [SQL_SQLITE] = "sqlite",
+                                    [SQL_DUCKDB] = "duckdb",
+                                    [SQL_CLICKHOUSE] = "clickhouse",
+                                    [SQL_WAREHOUSES] = "bigquery",
+                                    "snowflake",
+                                    "redshift",
+                                    "sqlserver",
+                                    NULL};
 
 /* ---- fields ---------------------------------------------------------------- */
 
@@ -196,7 +204,7 @@ static void find_times(struct times *t, const struct shown *shown, enum sql_dial
 
 /* ---- output ------------------------------------------------------------------ */
 
-static void put(bool json, const char *name, const char *expression) {
+void sql_put(bool json, const char *name, const char *expression) {
     if (json) {
         json_text(name, expression);
         return;
@@ -212,7 +220,7 @@ static void put_field(const struct shown *shown, enum sql_dialect dialect, const
         hex_field(text, shown, dialect, id, field);
     else
         masked(text, dialect, id, field->shift, field->bits);
-    put(json, field->name, text);
+    sql_put(json, field->name, text);
 }
 
 /* A field as a whole under its general name, then its parts, or the whole, under the names of the layout's makers. */
@@ -224,7 +232,7 @@ static void put_fields(const struct shown *shown, enum sql_dialect dialect, cons
         hex_fields(whole, shown, dialect, id, kind);
     else
         masked(whole, dialect, id, pid ? l->pid_shift : l->seq_shift, pid ? l->pid_bits : l->seq_bits);
-    put(json, pid ? "pid" : "seq", whole);
+    sql_put(json, pid ? "pid" : "seq", whole);
     for (int i = 0; i < shown->count; i++) {
         const sfid_field *field = &shown->fields[i];
         const bool named = field->kind == kind && strcmp(field->name, pid ? "pid" : "seq") != 0;
@@ -237,16 +245,16 @@ static void put_bounds(const struct shown *shown, enum sql_dialect dialect, cons
     static char bound[SQL_EXPRESSION], range[SQL_RANGE];
     sql_bound(bound, shown, dialect, "moment");
     sql_range(range, shown, dialect, id);
-    put(json, "bound", bound);
-    put(json, "range", range);
+    sql_put(json, "bound", bound);
+    sql_put(json, "range", range);
 }
 
 static void put_import(const struct shown *shown, enum sql_dialect dialect, bool json) {
     static char text[SQL_EXPRESSION];
     sql_tick(text, shown, dialect);
-    put(json, "tick", text);
+    sql_put(json, "tick", text);
     sql_import(text, shown, dialect);
-    put(json, "import", text);
+    sql_put(json, "import", text);
 }
 
 void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char *id, bool json) {
@@ -255,12 +263,12 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
     if (json)
         json_open(NULL, '{');
     if (dialect == SQL_CLICKHOUSE)
-        put(json, "note", "/* from the documents of ClickHouse; not tested on a server */");
-    put(json, "time", times.time);
-    put(json, "unix_ms", times.ms);
+        sql_put(json, "note", "/* from the documents of ClickHouse; not tested on a server */");
+    sql_put(json, "time", times.time);
+    sql_put(json, "unix_ms", times.ms);
     put_fields(shown, dialect, id, json, SFID_FIELD_PID);
     put_fields(shown, dialect, id, json, SFID_FIELD_SEQ);
-    put(json, "day", times.day);
+    sql_put(json, "day", times.day);
     put_bounds(shown, dialect, id, json);
     if (!shown->wide)
         put_import(shown, dialect, json);

@@ -231,12 +231,19 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
 /* Writes a whole answer. with_body false: its head alone. */
 void http_answer(struct client *client, int status, const char *type, struct slice body, bool with_body);
 
+/* Writes the page, with a head that lets it load nothing and stand in no frame; or its head alone. */
+void http_page(struct client *client, bool with_body);
+
 /* Writes an error as JSON. target: what the client asked for; shown escaped. */
 void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...)
     CLI_PRINTF(6, 7);
 
 /* Begins with the next second; sets what Date says. */
 void http_clock(void);
+
+/* ---- page_html.c: made from page.html ------------------------------------------- */
+
+extern const char page_html[], page_policy[]; /* what the page may do is a Content-Security-Policy */
 
 /* ---- answer.c: answers with IDs -------------------------------------------------- */
 

@@ -135,6 +135,8 @@ static void see_accept(struct head *head, struct slice range) {
     const struct slice type = mark ? trimmed(range.at, mark) : range;
     if (slice_is(type, "application/openmetrics-text") && !has_no_weight(range))
         head->request->openmetrics = true;
+    if (slice_is(type, "text/html") && !has_no_weight(range))
+        head->request->html = true;
 }
 
 static int see_length(struct head *head, struct slice value) {

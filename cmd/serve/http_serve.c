@@ -135,13 +135,28 @@ static void serve_ready(struct client *client, const struct http_request *r) {
         http_error(client, 503, "SFID_ELEASE", r->target, !r->head, "no right to issue IDs now; the log says why");
 }
 
+/* An answer of this size waits for no memory: it is refused. */
+static void serve_page(struct client *client, const struct http_request *r) {
+    if (r->head || state.memory + strlen(page_html) <= settings.max_memory) {
+        http_page(client, !r->head);
+        return;
+    }
+    state.refused[REFUSED_MEMORY]++;
+    http_error(client, 503, "SFID_EAGAIN", r->target, true, "too many answers are under way; try again");
+}
+
 static const struct route {
     const char *path;
     void (*serve)(struct client *client, const struct http_request *r);
 } routes[] = {{"/id", serve_id},          {"/ids", serve_ids},      {"/metrics", serve_metrics},
               {"/healthz", serve_health}, {"/readyz", serve_ready}, {"/decode/", serve_decode}};
 
-static const struct route *route_of(struct slice path) {
+static const struct route page = {"/", serve_page};
+
+static const struct route *route_of(const struct http_request *r) {
+    const struct slice path = r->path;
+    if (r->html && path.len == 1) /* a browser's; programs that ask for "/" are told what there is */
+        return &page;
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         const size_t len = strlen(routes[i].path);
         const bool below = routes[i].path[len - 1] == '/';
@@ -172,7 +187,7 @@ static void refuse_body(struct client *client, const struct http_request *r) {
 }
 
 static void serve(struct client *client, const struct http_request *r) {
-    const struct route *route = route_of(r->path);
+    const struct route *route = route_of(r);
     refuse_body(client, r);
     if (r->body && (r->get || r->head)) {
         state.rejected[REJECTED_LIMIT]++;

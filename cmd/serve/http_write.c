@@ -59,7 +59,7 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
 }
 
 static void answer(struct client *client, int status, const char *type, const char *extra, struct slice body, bool with_body) {
-    char *p = client_room(client, HEAD_ROOM + body.len);
+    char *p = client_room(client, HEAD_ROOM + strlen(extra) + body.len);
     client->closing = client->closing || !client->keep;
     client->status = status;
     p = http_head(p, client, status, type, (int64_t)body.len, extra);
@@ -72,6 +72,15 @@ static void answer(struct client *client, int status, const char *type, const ch
 
 void http_answer(struct client *client, int status, const char *type, struct slice body, bool with_body) {
     answer(client, status, type, "", body, with_body);
+}
+
+void http_page(struct client *client, bool with_body) {
+    char extra[768];
+    snprintf(extra, sizeof extra,
+             "Content-Security-Policy: %s\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+             "Vary: Accept\r\n",
+             page_policy);
+    answer(client, 200, "text/html; charset=utf-8", extra, (struct slice){page_html, strlen(page_html)}, with_body);
 }
 
 /* Writes a text as the inside of a JSON string, at most `most` bytes of it. */

@@ -43,7 +43,7 @@ struct http_request {
     bool old;                 /* HTTP/1.0 */
     bool keep;                /* the connection stays open */
     bool body;                /* a body is announced */
-    bool openmetrics;         /* Accept names it */
+    bool openmetrics, html;   /* Accept names it */
 };
 
 /* Returns as above; a fault is one of enum http_fault. Method and target are set as soon as they are known. */

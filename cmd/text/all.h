@@ -47,6 +47,8 @@ void say_bad(const char *unit, uint64_t number, const char *text, size_t len, co
 
 #define VIEW_LABEL 32 /* the widest label of a layout, and two spaces, fit */
 
+#define VIEW_CHOSEN 16 /* columns, at most */
+
 enum partition { PARTITION_NONE, PARTITION_DAY, PARTITION_HOUR };
 
 struct view {
@@ -57,7 +59,9 @@ struct view {
     unsigned width;
     bool random; /* IDs have random bits */
     enum view_format format;
-    enum partition partition; /* set after view_begin(), as date.zone is */
+    unsigned char chosen[VIEW_CHOSEN]; /* columns of CSV and TSV, in this order */
+    unsigned chosen_count;             /* 0: all of them */
+    enum partition partition;          /* set after view_begin(), as date.zone is */
     bool age;
     bool later; /* the text form puts an empty line before all but the first ID */
     char name[SFID_LAYOUT_STR_LEN];
@@ -101,6 +105,9 @@ char *view_put_id(struct view *view, char *p, sfid_wide id);
 /* Each writes at most OUT_ROOM bytes at p. A separator precedes each column; with taken NULL, columns are empty. */
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator);
 char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator);
+
+/* Chooses the columns by their names, with commas between them. Returns false after a message that begins with the label. */
+bool view_choose(struct view *view, const char *label, const char *names);
 
 /* Writes the line of VIEW_JSON. */
 char *view_put_json(struct view *view, char *p, const struct taken *taken);

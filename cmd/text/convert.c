@@ -136,7 +136,8 @@ const struct command command_convert = {
              "other IDs are written, and the exit status is 1.\n\n"
              "Text of digits only is decimal, unless it has the full width of FORM; 0x begins hex.\n"
              "hex, base32, base58 and base62 are written at full width, so that they sort bytewise as\n"
-             "the IDs do. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
+             "the IDs do. base62 and base58 need a column that is binary: if case is ignored, two IDs can\n"
+             "be equal. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
              "big-endian, 8 per ID (16 with --wide), with nothing in between.\n",
     .options = options,
     .run = run,

@@ -40,6 +40,83 @@ char *view_put_age(char *p, int64_t ms) {
 
 /* ---- columns -------------------------------------------------------------- */
 
+/* Those from COLUMN_OWN on are the fields under their makers' names. */
+enum { COLUMN_TIME, COLUMN_MS, COLUMN_TICK, COLUMN_PID, COLUMN_SEQ, COLUMN_AGE, COLUMN_PARTITION, COLUMN_OWN };
+static const char *const columns[] = {"time", "unix_ms", "tick", "pid", "seq", "age_ms", "partition"};
+
+static const char *column_name(const struct view *view, unsigned column) {
+    return column < COLUMN_OWN ? columns[column] : view->own[column - COLUMN_OWN].name;
+}
+
+/* Returns the column with this name, or how many there are. */
+static unsigned find_column(const struct view *view, const char *name, size_t len, unsigned count) {
+    unsigned i = 0;
+    while (i < count && (strlen(column_name(view, i)) != len || memcmp(column_name(view, i), name, len) != 0))
+        i++;
+    return i;
+}
+
+static void say_columns(const struct view *view, const char *label, const char *name, size_t len, unsigned count) {
+    char all[400] = "";
+    for (unsigned i = 0; i < count; i++) {
+        const size_t at = strlen(all);
+        snprintf(all + at, sizeof all - at, "%s%s", i > 0 ? ", " : "", column_name(view, i));
+    }
+    say("%s: %s is not a column of layout %s; there are %s", label, quote(name, len).text, view->name, all);
+}
+
+bool view_choose(struct view *view, const char *label, const char *names) {
+    const unsigned count = COLUMN_OWN + (unsigned)view->own_count;
+    for (const char *p = names;; p++) {
+        const size_t len = strcspn(p, ",");
+        const unsigned column = find_column(view, p, len, count);
+        if (column == count) {
+            say_columns(view, label, p, len, count);
+            return false;
+        }
+        if (view->chosen_count == VIEW_CHOSEN || (column == COLUMN_PARTITION && view->partition == PARTITION_NONE)) {
+            say(view->chosen_count == VIEW_CHOSEN ? "%s: there can be 16 columns at most" : "%s: partition needs --partition",
+                label);
+            return false;
+        }
+        view->chosen[view->chosen_count++] = (unsigned char)column;
+        p += len;
+        if (*p == '\0')
+            return true;
+    }
+}
+
+static char *put_column(struct view *view, char *p, const struct taken *taken, unsigned column) {
+    char date[DATE_ROOM];
+    switch (column) {
+    case COLUMN_TIME:
+        return put_date(&view->date, p, taken->unix_ms);
+    case COLUMN_MS:
+        return put_int(p, taken->unix_ms);
+    case COLUMN_TICK:
+        return put_dec(p, taken->tick);
+    case COLUMN_PID:
+        return put_dec(p, taken->pid);
+    case COLUMN_SEQ:
+        return put_dec(p, taken->seq);
+    case COLUMN_AGE:
+        return put_int(p, view_age(taken));
+    case COLUMN_PARTITION:
+        put_date(&view->date, date, taken->unix_ms); /* the partition is that of the last date */
+        return put_partition(&view->date, p, view->partition == PARTITION_HOUR);
+    default:
+        return put_dec(p, view_part(&view->own[column - COLUMN_OWN], taken->id));
+    }
+}
+
+static char *put_chosen(struct view *view, char *p, const struct taken *taken, char separator) {
+    for (unsigned i = 0; i < view->chosen_count; i++) {
+        *p++ = separator;
+        p = put_column(view, p, taken, view->chosen[i]);
+    }
+    return p;
+}
+
 char *view_put_id(struct view *view, char *p, sfid_wide id) {
     if (!view->wide)
         return put_dec(p, id.low);
@@ -48,9 +125,12 @@ char *view_put_id(struct view *view, char *p, sfid_wide id) {
 }
 
 char *view_put_names(const struct view *view, char *p, const char *prefix, char separator) {
-    static const char *const names[] = {"time", "unix_ms", "tick", "pid", "seq"};
-    for (size_t i = 0; i < COUNT_OF(names); i++)
-        p += sprintf(p, "%c%s%s", separator, prefix, names[i]);
+    for (unsigned i = 0; i < view->chosen_count; i++)
+        p += sprintf(p, "%c%s%s", separator, prefix, column_name(view, view->chosen[i]));
+    if (view->chosen_count > 0)
+        return p;
+    for (size_t i = 0; i < COLUMN_AGE; i++)
+        p += sprintf(p, "%c%s%s", separator, prefix, columns[i]);
     if (view->age)
         p += sprintf(p, "%c%sage_ms", separator, prefix);
     if (view->partition)
@@ -74,10 +154,13 @@ static void keep_moment(struct view *view, const struct taken *taken, char separ
 
 char *view_put_columns(struct view *view, char *p, const struct taken *taken, char separator) {
     if (taken == NULL) {
-        const int count = 5 + view->age + (view->partition != PARTITION_NONE);
-        memset(p, separator, (size_t)count);
+        const unsigned all = COLUMN_AGE + view->age + (view->partition != PARTITION_NONE);
+        const unsigned count = view->chosen_count > 0 ? view->chosen_count : all;
+        memset(p, separator, count);
         return p + count;
     }
+    if (view->chosen_count > 0)
+        return put_chosen(view, p, taken, separator);
     if (view->moment.len == 0 || view->moment.tick != taken->tick)
         keep_moment(view, taken, separator);
     memcpy(p, view->moment.text, sizeof view->moment.text);

@@ -19,8 +19,9 @@ extern "C" {
 /**
  * How an ID is written. Each form but SFID_DEC is written at full width, so
  * texts of one form sort as their IDs do. That holds byte by byte, not in a
- * locale's collation, which may mix capitals with small letters. Values are
- * fixed; later versions add more.
+ * locale's collation, which may mix capitals with small letters. If it ignores
+ * case, different IDs in SFID_BASE62 or SFID_BASE58 are equal. Values are fixed;
+ * later versions add more.
  */
 typedef enum sfid_form {
     SFID_DEC = 0, /**< decimal without leading zeros: sorts as text only when padded. Reads up to 20 digits (wide: 39) */

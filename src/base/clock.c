@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 
+#include "base/random.h"
+
 #include "base/futex.h"
 
 #include <errno.h>
@@ -95,4 +97,12 @@ void sfid__time_text(int64_t unix_ms, int64_t now_ms, char out[SFID__TIME_TEXT])
                      month < 10 ? month + 3 : month - 9, date);
     snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z", of_day / 3600, of_day / 60 % 60,
              of_day % 60);
+}
+
+int64_t sfid__pause_ns(int64_t *pause_ns) {
+    uint64_t random;
+    sfid__random(&random, sizeof random);
+    const int64_t pause = *pause_ns / 2 + (int64_t)(random % (uint64_t)*pause_ns);
+    *pause_ns = SFID__MIN(*pause_ns * 2, SFID__PAUSE_MOST_NS);
+    return pause;
 }

@@ -54,6 +54,15 @@ int64_t sfid__deadline_now_ms(void);
 int sfid__deadline_left_ms(struct sfid__deadline *d);
 
 /*
+ * How long to sleep before the next look at what another process has for a while: about *pause_ns, which grows by half each time,
+ * to at most SFID__PAUSE_MOST_NS. So a wait takes a tenth of a millisecond of a processor, however long it is, and a thousand
+ * processes that wait for one leave it room to end. Random: those who began at once do not look at once.
+ */
+#define SFID__PAUSE_FIRST_NS 100000
+#define SFID__PAUSE_MOST_NS 250000000
+int64_t sfid__pause_ns(int64_t *pause_ns);
+
+/*
  * Writes a moment of the wall clock as "05:11:17Z", or as "2026-03-01T05:11:17Z" if now_ms is not of the same day: with
  * SFID__ANOTHER_DAY always. gmtime_r() and strftime() take a lock, which in a child of fork() stays held for ever if another thread
  * had it.

@@ -170,6 +170,14 @@ static int open_made(int parent, const char *name) {
     return openat(parent, name, OPEN_FLAGS);
 }
 
+/* The same, but the name need not be durable. */
+static int open_brief(int parent, const char *name) {
+    const int fd = openat(parent, name, OPEN_FLAGS);
+    if (fd >= 0 || errno != ENOENT || (mkdirat(parent, name, 0700) < 0 && errno != EEXIST))
+        return fd;
+    return openat(parent, name, OPEN_FLAGS);
+}
+
 /* Takes over path and frees it. If path is NULL, err already says why. */
 static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct sfid__error *err) {
     if (path == NULL)
@@ -194,7 +202,10 @@ int sfid__dir_refuse_doubt(const struct sfid__dir *dir, struct sfid__error *err)
 }
 
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
-    return open_path(dir, sfid__dir_name_run(option, err), "or give another directory in memory as run_dir or SFID_RUN_DIR", err);
+    const char *cure = "or give another directory in memory as run_dir or SFID_RUN_DIR";
+    const int rc = open_path(dir, sfid__dir_name_run(option, err), cure, err);
+    dir->brief = true;
+    return rc;
 }
 
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err) {
@@ -206,7 +217,10 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     char *path = NULL;
     if (asprintf(&path, "%s/%s", in->path, name) < 0)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    return adopt(dir, open_made(in->fd, name), path, NULL, err);
+    const bool brief = in->brief; /* *dir may be *in */
+    const int rc = adopt(dir, brief ? open_brief(in->fd, name) : open_made(in->fd, name), path, NULL, err);
+    dir->brief = brief;
+    return rc;
 }
 
 int sfid__dir_reopen(struct sfid__dir *dir, const char *path, struct sfid__error *err) {

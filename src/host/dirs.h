@@ -18,11 +18,13 @@ struct sfid__dir {
     int fd;     /* close-on-exec; -1: none */
     char *path; /* absolute */
     uint64_t device, inode;
-    char *doubt; /* of the run or state directory: why others can put another one in its place; NULL: they cannot */
+    char *doubt;   /* of the run or state directory: why others can put another one in its place; NULL: they cannot */
+    bool brief;    /* the run directory, or in it: a power loss may take what is there, so no name is synced */
+    bool unsynced; /* a name was made in it that need not be durable yet */
 };
 
 #define SFID__DIR_NONE \
-    { -1, NULL, 0, 0, NULL }
+    { -1, NULL, 0, 0, NULL, false, false }
 
 /* Names of the run and the state directory: option, environment, default. The caller frees them. NULL with err filled in. */
 char *sfid__dir_name_run(const char *option, struct sfid__error *err);

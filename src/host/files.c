@@ -18,8 +18,6 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#define LOCK_NAP_NS 100000 /* between two looks at a lock, at first and at most */
-#define LOCK_NAP_MOST_NS 5000000
 #ifndef RENAME_NOREPLACE /* of linux/fs.h; not every C library has it */
 #define RENAME_NOREPLACE 1
 #endif
@@ -189,10 +187,11 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how) {
 
 /* Sleeps before the next look at a lock, each time for longer. False, without sleeping, once the time is over. */
 static bool nap_until(int64_t until_ms, int64_t *nap_ns) {
-    if (sfid__deadline_now_ms() >= until_ms)
+    const int64_t now_ms = sfid__deadline_now_ms();
+    if (now_ms >= until_ms)
         return false;
-    sfid__system_clock.sleep_ns(&sfid__system_clock, *nap_ns);
-    *nap_ns = SFID__MIN(*nap_ns * 2, LOCK_NAP_MOST_NS);
+    const int64_t left_ns = SFID__MIN(until_ms - now_ms, SFID__PAUSE_MOST_NS) * 1000000; /* the last look is at the end */
+    sfid__system_clock.sleep_ns(&sfid__system_clock, SFID__MIN(sfid__pause_ns(nap_ns), left_ns));
     return true;
 }
 
@@ -202,7 +201,7 @@ bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__
     if (alone_fd) /* of a call before: closed, not unlocked, since a child may have that lock */
         sfid__file_close_kept(*alone_fd, id);
     bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    for (int64_t nap_ns = LOCK_NAP_NS; !last && nap_until(until_ms, &nap_ns);)
+    for (int64_t nap_ns = SFID__PAUSE_FIRST_NS; !last && nap_until(until_ms, &nap_ns);)
         last = flock(fd, LOCK_EX | LOCK_NB) == 0;
     *kept_fd = last && keeps_fd ? fd : 0;
     if (alone_fd) {
@@ -220,7 +219,7 @@ bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__
 
 int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err) {
     const int64_t end_ms = until_ms ? until_ms : sfid__deadline_now_ms() + SFID__DOOR_MS;
-    int64_t nap_ns = LOCK_NAP_NS;
+    int64_t nap_ns = SFID__PAUSE_FIRST_NS;
     struct stat st;
     const int fd = open_file(dir, "lock", OPEN_FLAGS | O_CREAT);
     if (fd < 0)
@@ -298,7 +297,7 @@ static int name_new(const struct sfid__dir *dir, const char *temp, const char *n
     return *links ? errno : why;
 }
 
-int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err) {
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, bool named, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     temp_name(temp, name);
     const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
@@ -312,7 +311,7 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
     const bool exists = why == EEXIST;
     why = exists ? 0 : why;
     unlinkat(dir->fd, temp, 0);
-    if (why == 0 && fsync(dir->fd) < 0)
+    if (why == 0 && named && fsync(dir->fd) < 0)
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", dir->path, name,
                                   links ? "" : ": hard links are refused there")

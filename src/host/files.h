@@ -136,10 +136,10 @@ void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, con
 void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name);
 
 /*
- * Makes `name` with the given content, whole and durable or not at all. Returns 0; 1 if a file of that name exists, which
- * stays as it is; or SFID_ESTATE.
+ * Makes `name` with the given content, whole or not at all. The content is durable; so is the name if `named` says so, else once
+ * the directory is synced. Returns 0; 1 if a file of that name exists, which stays as it is; or SFID_ESTATE.
  */
-int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, struct sfid__error *err);
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, bool named, struct sfid__error *err);
 
 /* Opens `name` for somebody who looks: its time of access stays, if the kernel allows that. A descriptor, or -1 with errno. */
 int sfid__file_look(const struct sfid__dir *dir, const char *name);

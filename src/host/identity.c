@@ -39,7 +39,7 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
         char line[SFID__MACHINE_ID + 1];
         make_machine_id(out);
         snprintf(line, sizeof line, "%s\n", out);
-        const int rc = sfid__file_publish(state, MACHINE_FILE, line, err);
+        const int rc = sfid__file_publish(state, MACHINE_FILE, line, true, err);
         if (rc <= 0)
             return rc;
         n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* the first decided */
@@ -76,14 +76,19 @@ static void describe(const sfid_layout *layout, char *out, size_t size) {
     snprintf(out, size, "%016" PRIx64 " %s", sfid__layout_fingerprint(layout), text);
 }
 
-int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err) {
+/*
+ * The name of the file is as durable as those of the app's marks. Whoever makes it syncs the directory with the first mark that it
+ * takes. Whoever finds it takes a mark made after it, and has that one's name synced, or was made when somebody had removed it.
+ */
+int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err) {
     char asked[128], noted[128];
     describe(layout, asked, sizeof asked);
     long n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
     if (n < 0 && err->code == 0) {
         char line[130];
         snprintf(line, sizeof line, "%s\n", asked);
-        const int rc = sfid__file_publish(app, LAYOUT_FILE, line, err);
+        const int rc = sfid__file_publish(app, LAYOUT_FILE, line, false, err);
+        app->unsynced = rc >= 0;
         if (rc <= 0)
             return rc;
         n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);

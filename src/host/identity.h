@@ -27,9 +27,10 @@ int sfid__boot_id(uint8_t out[16]);
 
 /*
  * Writes down the layout of an app in its state directory, or compares it with
- * the one written there. Returns 0, SFID_ELAYOUT with both in the sentence, or
+ * the one written there. What it writes is durable once the directory is synced
+ * (app->unsynced). Returns 0, SFID_ELAYOUT with both in the sentence, or
  * SFID_ESTATE.
  */
-int sfid__app_layout(const struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err);
+int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err);
 
 #endif

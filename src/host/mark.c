@@ -20,11 +20,6 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#ifndef MADV_POPULATE_WRITE /* headers before Linux 5.14 */
-#define MADV_POPULATE_READ 22
-#define MADV_POPULATE_WRITE 23
-#endif
-
 #define FILE_SIZE SFID__MARK_SIZE
 
 typedef struct sfid__mark_entry entry;
@@ -66,7 +61,7 @@ static struct sfid__position position_of(const struct sfid__mark_said *said) {
 }
 
 static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
-                        struct sfid__error *err) {
+                        bool synced, struct sfid__error *err) {
     static char zero[SFID__MARK_BLOCK - sizeof(entry)];
     struct iovec parts[2 * SFID__MARK_ENTRIES];
     for (int i = 0; i < SFID__MARK_ENTRIES; i++) {
@@ -75,7 +70,7 @@ static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *a
     }
     const ssize_t n = pwritev(fd, parts, 2 * SFID__MARK_ENTRIES, 0);
     int why = n == FILE_SIZE ? 0 : n < 0 ? errno : ENOSPC;
-    if (why == 0 && mark->want.synced && (fsync(fd) < 0 || fsync(app->fd) < 0))
+    if (why == 0 && synced && fsync(fd) < 0)
         why = errno;
     return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name) : 0;
 }
@@ -115,8 +110,13 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
  * entries are written, so that from then on a blank one means damage. A file
  * that is short or has a hole is written in full, because a mapping of it would
  * fault. So is a file of the format before.
+ *
+ * What bounds nothing yet need not be durable: write_next() syncs it, and its
+ * name, behind the first window. The maker may have been killed before it had
+ * synced the name. Whoever finds such a mark, or has made the name of the app's
+ * layout beside one, syncs the directory.
  */
-static int read_position(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, struct sfid__position *at,
+static int read_position(struct sfid__mark *mark, const struct sfid__dir *app, int fd, struct sfid__position *at,
                          struct sfid__error *err) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said = {.serial = 0};
@@ -124,17 +124,18 @@ static int read_position(const struct sfid__mark *mark, const struct sfid__dir *
     if (read_said(mark, app, fd, all, &said, &blank, err) < 0)
         return err->code;
     *at = position_of(&said);
-    const bool anew = blank || (said.older && !said.damaged);
+    const bool anew = blank || (said.older && !said.damaged), bounds = said.top.position > 0 || said.top.life > 0;
     if (anew) {
         said.top.serial = said.serial + 1;
         sfid__mark_fill(all, said.top);
     }
-    if (anew || lseek(fd, 0, SEEK_HOLE) < FILE_SIZE)
-        return write_blocks(mark, app, fd, all, err);
-    /* Before the first window its maker may have died, with the content on the disk and the name not yet. */
-    if (said.top.position == 0 && mark->want.synced && fsync(app->fd) < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write file %s/%s", app->path, mark->name);
-    return 0;
+    if ((anew || lseek(fd, 0, SEEK_HOLE) < FILE_SIZE) && write_blocks(mark, app, fd, all, bounds && mark->want.synced, err) < 0)
+        return err->code;
+    mark->named = bounds && !said.unnamed;
+    if (mark->want.synced ? !bounds || (mark->named && !app->unsynced) : !app->unsynced)
+        return 0;
+    mark->named = true;
+    return fsync(app->fd) == 0 ? 0 : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot write file %s/%s", app->path, mark->name);
 }
 
 int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at,
@@ -270,31 +271,11 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const 
 
 static char *mapped(const struct sfid__mark *mark, int which) { return (char *)mark->map + (size_t)which * SFID__MARK_BLOCK; }
 
-/*
- * Copies an entry from the mapping, or into it. 0 or an errno. The kernel does that, as it would for another process: where the
- * file system has failed, or the file ends before the entry, it says so. A load or a store would be SIGBUS, in the program that
- * the library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page first (ENOSYS: before Linux
- * 5.14 it does not know how). No right is needed for memory of one's own, nor a descriptor.
- */
-static int copy_mapped(const struct sfid__mark *mark, int which, entry *e, bool into) {
-    char *there = mapped(mark, which);
-    const struct iovec here = {e, sizeof *e}, far = {there, sizeof *e};
-    const ssize_t n = into ? process_vm_writev(getpid(), &here, 1, &far, 1, 0) : process_vm_readv(getpid(), &here, 1, &far, 1, 0);
-    if (n == (ssize_t)sizeof *e)
-        return 0;
-    if (n >= 0 || (errno != EPERM && errno != ENOSYS))
-        return n >= 0 || errno == EFAULT ? EIO : errno;
-    if (madvise(there, SFID__MARK_BLOCK, into ? MADV_POPULATE_WRITE : MADV_POPULATE_READ) < 0)
-        return errno == EFAULT || errno == EHWPOISON ? EIO : errno == EINVAL ? ENOSYS : errno;
-    memcpy(into ? there : (char *)e, into ? (char *)e : there, sizeof *e);
-    return 0;
-}
-
 static int store_entry(const struct sfid__mark *mark, int fd, int which, const entry *e) {
     const off_t at = (off_t)which * SFID__MARK_BLOCK;
     if (fd < 0) {
         entry copy = *e;
-        const int why = copy_mapped(mark, which, &copy, true);
+        const int why = sfid__mark_entry_copy(mapped(mark, which), &copy, true);
         return why == 0 && mark->want.synced && msync(mapped(mark, which), SFID__MARK_BLOCK, MS_SYNC) < 0 ? errno : why;
     }
     const ssize_t n = pwrite(fd, e, sizeof *e, at);
@@ -307,7 +288,7 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const e
 static bool look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
     int why = fd < 0 ? 0 : read_entries(fd, all);
     for (int i = 0; fd < 0 && why == 0 && i < SFID__MARK_ENTRIES; i++)
-        why = copy_mapped(mark, i, &all[i], false);
+        why = sfid__mark_entry_copy(mapped(mark, i), &all[i], false);
     errno = why;
     if (why)
         return false;
@@ -324,27 +305,68 @@ static int heal(const struct sfid__mark *mark, int fd, const entry all[SFID__MAR
     return why;
 }
 
+static int sync_name(const struct sfid__mark *mark) {
+    const int dir = sfid__fd_above_standard(open(mark->dir_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    const int why = dir < 0 || fsync(dir) < 0 ? errno : 0;
+    if (dir >= 0)
+        close(dir);
+    return why;
+}
+
+static bool is_alone(const struct sfid__mark *mark) { return !mark->want.shared || mark->alone_fd > 0; }
+
+/*
+ * Finds the place of the next entry. Where nothing is known, the entry is synced first that has to stay: for a process that is alone
+ * the one that counts, else the newest of its seat. *spare: entries with a lower serial are needed no more then; 0 if that is not
+ * known. 0 or an errno.
+ */
+static int find_place(const struct sfid__mark *mark, int fd, const entry all[SFID__MARK_ENTRIES],
+                      const struct sfid__mark_said *said, int *place, uint64_t *spare) {
+    const int newest = sfid__mark_newest_of(all, mark->seat);
+    const bool alone = is_alone(mark) && mark->want.synced;
+    *place = newest ^ 1;
+    *spare = alone ? mark->serial : 0;
+    if (mark->settled == sfid__process() && mark->serial == said->serial) /* it bounds all that is there */
+        return 0;
+    const int needless = alone && !said->damaged && !said->older ? sfid__mark_spare(all, said->spare) : -1;
+    if (needless >= 0) {
+        *place = needless;
+        *spare = said->spare;
+        return 0;
+    }
+    const int stays = alone ? said->top_at : newest;
+    const entry settled = all[stays];
+    const bool good = sfid__mark_entry_good(&settled); /* not of the format before, beside a damaged one */
+    *place = *place == stays ? newest : *place;
+    *spare = alone && good ? settled.serial : 0;
+    return good ? store_entry(mark, fd, stays, &settled) : 0;
+}
+
 static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at) {
     entry all[SFID__MARK_ENTRIES];
     struct sfid__mark_said said;
+    uint64_t spare;
+    int place;
     if (!look(mark, fd, all, &said))
         return errno;
-    const int which = sfid__mark_newest_of(all, mark->seat);
-    const entry mine = all[which];
-    if (mark->settled != sfid__process() && sfid__mark_entry_good(&mine)) {
-        const int why = store_entry(mark, fd, which, &mine);
-        if (why)
-            return why;
-    }
+    int why = find_place(mark, fd, all, &said, &place, &spare);
+    if (why)
+        return why;
     /* The mark goes back with a clean close only, whatever the writer knows: a keeper may be late with a lower bound. */
     if (!at.exact)
         at.word = SFID__MAX(at.word, said.top.position);
+    const bool unnamed = said.unnamed && !mark->named;
     entry next = make_entry(mark, said.serial + 1, (said.top.life >> 1) + at.exact, at);
+    next.known = spare << 1 | unnamed;
     sfid__mark_entry_seal(&next);
-    int why = store_entry(mark, fd, which ^ 1, &next);
-    if (why == 0 && said.damaged && (!mark->want.shared || mark->alone_fd > 0))
+    why = store_entry(mark, fd, place, &next);
+    if (why == 0 && said.damaged && is_alone(mark))
         why = heal(mark, fd, all, &next);
+    if (why == 0 && unnamed && mark->want.synced) /* behind the content: a name without it is a mark that is damaged */
+        why = sync_name(mark);
     mark->settled = why == 0 ? sfid__process() : 0;
+    mark->serial = next.serial;
+    mark->named = mark->named || (why == 0 && mark->want.synced);
     return why;
 }
 
@@ -422,6 +444,8 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
                     bool by_fd, struct sfid__error *err) {
     struct sfid__position at;
     int rc = begin(mark, app, want, err);
+    if (rc == 0 && app->unsynced && fsync(app->fd) < 0)
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot sync directory %s", app->path);
     const int door = rc < 0 ? -1 : sfid__door_enter(app, want->pid, want->until_ms, err);
     if (rc == 0)
         rc = door < 0 ? err->code : lock_shared(mark, app, by_fd, err);

@@ -15,7 +15,12 @@
  *
  * The older entry is overwritten only if the newer one is known to be durable.
  * After a failed sync, and in a process that did not see the newer one synced,
- * that one is written and synced again first.
+ * the entry goes to the place of one that is needed no more; if none is known,
+ * the newer one is written and synced again first.
+ *
+ * A new file is synced behind its first window, and then its name: before both
+ * are durable, no ID is issued under it. So an open takes two syncs for a pid
+ * that is new here, and one for another.
  *
  * A mark is only a lower bound: a page of this boot may know better (grant.c). A
  * file that is no longer the mark's file bounds nothing, so a writer checks that
@@ -44,12 +49,14 @@ struct sfid__mark {
     struct sfid__file_id id;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
     struct sfid__disk *map;    /* shared mapping of the file: keeps the lock; NULL when not held. A load or a store there can be
-                                  SIGBUS, so the type has no members: copy_mapped() in mark.c */
+                                  SIGBUS, so the type has no members: sfid__mark_entry_copy() */
     int kept_fd;               /* keeps the lock if the mapping does not; 0: the mapping does */
     int alone_fd;              /* shared: as in a slot */
     struct sfid__mark_want want;
     unsigned seat;    /* of the keeper that writes; 0 if the pid is not shared */
     uint64_t settled; /* sfid__process() of the process that saw the newest entry of that seat synced */
+    uint64_t serial;  /* of that entry */
+    bool named;       /* the name of the file is durable, whatever its entries note */
 };
 
 /* What a mark says: every position below the word may have been issued, and on which page last. */

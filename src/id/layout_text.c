@@ -56,12 +56,46 @@ static int parse_widths(const char *p, sfid_layout *out) {
     return 0;
 }
 
+/* Returns whether numbers cannot tell the order of the fields: the sequence stands above the pid. */
+static bool is_crossed(const sfid_layout *l) {
+    return l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->pid_bits + l->seq_bits;
+}
+
+/* Finds the preset of that order that differs by its epoch at most: sonyflake. */
+static const struct sfid__preset *find_crossed(const sfid_layout *l) {
+    for (size_t i = 0; sfid__preset(i); i++) {
+        sfid_layout moved = *l;
+        moved.epoch_ms = sfid__preset(i)->layout.epoch_ms;
+        if (sfid__preset_of(&moved) == sfid__preset(i))
+            return sfid__preset(i);
+    }
+    return NULL;
+}
+
+/* Reads NAME@EPOCH_MS: sonyflake with another epoch. Makers' words for fields are those of the preset alone. */
+static int parse_crossed(const char *text, sfid_layout *out) {
+    const char *at = strchr(text, '@');
+    for (size_t i = 0; at && sfid__preset(i); i++) {
+        const struct sfid__preset *preset = sfid__preset(i);
+        sfid_layout l = preset->layout;
+        if (!is_crossed(&l) || strncmp(text, preset->name, (size_t)(at - text)) != 0 || preset->name[at - text] != '\0')
+            continue;
+        const char *end = sfid__read_epoch(at + 1, &l.epoch_ms);
+        l.pid_low = l.epoch_ms == preset->layout.epoch_ms ? l.pid_low : 0;
+        if (end == NULL || *end != '\0' || sfid_layout_check(&l) < 0)
+            return SFID_EINVAL;
+        *out = l;
+        return 0;
+    }
+    return SFID_EINVAL;
+}
+
 int sfid_layout_parse(const char *text, sfid_layout *out) {
     if (text == NULL || out == NULL)
         return SFID_EINVAL;
     const struct sfid__preset *preset = sfid__preset_named(text);
     if (preset == NULL)
-        return parse_widths(text, out);
+        return parse_widths(text, out) == 0 ? 0 : parse_crossed(text, out);
     *out = preset->layout;
     return 0;
 }
@@ -80,8 +114,8 @@ int sfid_layout_format(const sfid_layout *l, char *buf, size_t size) {
     int n;
     if (preset)
         n = snprintf(buf, size, "%s", preset->name);
-    else if (l->seq_shift != 0 || l->pid_shift != l->seq_bits || l->time_shift != l->pid_bits + l->seq_bits)
-        return SFID_EINVAL; /* the text form has one order of fields */
+    else if (is_crossed(l))
+        n = (preset = find_crossed(l)) ? snprintf(buf, size, "%s@%lld", preset->name, (long long)l->epoch_ms) : -1;
     else
         n = snprintf(buf, size, "%d:%d:%d/%u%s@%lld", l->time_bits, l->pid_bits, l->seq_bits,
                      l->unit_ms % 1000 ? l->unit_ms : l->unit_ms / 1000, l->unit_ms % 1000 ? "ms" : "s", (long long)l->epoch_ms);

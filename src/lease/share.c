@@ -10,9 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define NAP_FIRST_NS 100000
-#define NAP_LONGEST_NS 10000000
-
 static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid >= 0; }
 
 /* The names of pages begin with it. Pages of another version have other names: an upgrade costs a pid, not an outage. */
@@ -66,16 +63,16 @@ static int accept_terms(struct sfid__holder *h) {
     return 0;
 }
 
-static int join_pid(struct sfid__holder *h) {
+static int join_pid(struct sfid__holder *h, int64_t until_ms) {
     if (h->store->ops->join == NULL)
         return 0;
-    return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce, (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0,
+    return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce, (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0, until_ms,
                                &h->error);
 }
 
 /* ---- open ------------------------------------------------------------------- */
 
-/* Its door is waited for until until_ms. *refused: no other page would do. */
+/* Its doors are waited for until until_ms. *refused: no other page would do. */
 static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool *refused) {
     /* As take_slot_of() in holder.c does without a mark, which is not known before the page. */
     const uint64_t most = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
@@ -92,7 +89,7 @@ static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool 
     rc = accept_terms(h);
     *refused = rc < 0;
     if (rc == 0)
-        rc = join_pid(h);
+        rc = join_pid(h, until_ms);
     if (rc < 0)
         sfid__slot_drop(&h->slot);
     return rc;
@@ -149,14 +146,15 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
     const int64_t began_ms = sfid__holder_monotonic_ms(h),
                   spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
     const int64_t ask_ms = h->deadline_ms - SFID__MIN(spell_ms, h->store->exchange_ms);
-    int64_t nap_ns = NAP_FIRST_NS, first = h->settings->page;
+    int64_t nap_ns = SFID__PAUSE_FIRST_NS, first = h->settings->page;
     struct sfid__error away = {.code = 0};
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
-        const int64_t now_ms = sfid__holder_monotonic_ms(h), page = first + (now_ms - began_ms) / spell_ms;
+        const int64_t spells = (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms, page = first + spells;
         h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
-        const int rc = join_page(h, SFID__MIN(sfid__holder_door_ms(h), now_ms + spell_ms), live, &refused);
+        const int64_t until_ms = SFID__MIN(h->deadline_ms, began_ms + (spells + 1) * spell_ms);
+        const int rc = join_page(h, until_ms, live, &refused);
         if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
             first++;
             continue;
@@ -177,10 +175,11 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
             if (h->store->ops->probe(h->store, h->deadline_ms, &away) == 0)
                 away.code = 0;
         }
-        if (sfid__holder_monotonic_ms(h) >= h->deadline_ms)
+        const int64_t now_ms = sfid__holder_monotonic_ms(h), left_ms = SFID__MAX(until_ms - now_ms, 0);
+        if (now_ms >= h->deadline_ms)
             return all_stuck(h, &away);
-        h->generator->clock->sleep_ns(h->generator->clock, nap_ns);
-        nap_ns = SFID__MIN(nap_ns * 2, NAP_LONGEST_NS);
+        const int64_t nap = SFID__MIN(sfid__pause_ns(&nap_ns), SFID__MIN(left_ms, SFID__PAUSE_MOST_NS) * 1000000);
+        h->generator->clock->sleep_ns(h->generator->clock, nap);
     }
 }
 
@@ -219,7 +218,7 @@ int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming 
 static bool again(const struct sfid__holder *h, int rc) {
     if (rc != SFID_EBUSY || sfid__holder_monotonic_ms(h) >= h->deadline_ms)
         return false;
-    h->generator->clock->sleep_ns(h->generator->clock, NAP_FIRST_NS);
+    h->generator->clock->sleep_ns(h->generator->clock, SFID__PAUSE_FIRST_NS);
     return true;
 }
 

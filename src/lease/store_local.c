@@ -323,12 +323,13 @@ static enum sfid__lease_answer release(struct sfid__store *store, const struct s
 
 /* ---- processes that share a pid ---------------------------------------------- */
 
-static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd, struct sfid__error *err) {
+static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd, int64_t until_ms, struct sfid__error *err) {
     struct local_store *s = self(store);
     struct sfid__dir app = SFID__DIR_NONE;
     int rc = open_app(s, &app, err);
     if (rc == 0)
-        rc = sfid__mark_join(&s->mark, &app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true, 0}, page, by_fd, err);
+        rc = sfid__mark_join(&s->mark, &app, &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true, until_ms}, page, by_fd,
+                             err);
     sfid__dir_close(&app);
     s->had = s->let_in = rc == 0;
     s->pid = pid;
@@ -355,11 +356,10 @@ static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct s
     return rc;
 }
 
-/* What the mark says may be another keeper's, and not synced. */
+/* What the mark says may be another keeper's, and not synced: s->mark knows its own entry. */
 static void sit(struct sfid__store *store, unsigned seat) {
     struct local_store *s = self(store);
     s->mark.seat = seat;
-    s->mark.settled = 0;
     s->durable = 0;
 }
 

@@ -75,7 +75,7 @@ static void join_another_page(struct sfid__error *why) { join_as(PAGE + 1, false
 
 static void set_file(void) {
     struct stat st;
-    need(sfid__file_publish(&app, "file", "content", &err) >= 0 && linkat(app.fd, "file", app.fd, "other", 0) >= 0 &&
+    need(sfid__file_publish(&app, "file", "content", true, &err) >= 0 && linkat(app.fd, "file", app.fd, "other", 0) >= 0 &&
              fstatat(app.fd, "file", &st, 0) >= 0,
          "no file: %s", err.text);
     file = sfid__file_id(&st);
@@ -91,7 +91,7 @@ static void remove_others(struct sfid__error *unused) {
     sfid__file_remove_others(&app, "file", &file);
 }
 
-static void publish(struct sfid__error *why) { sfid__file_publish(&app, "published", "content", why); }
+static void publish(struct sfid__error *why) { sfid__file_publish(&app, "published", "content", true, why); }
 
 static void end_published(void) { unlinkat(app.fd, "published", 0); }
 

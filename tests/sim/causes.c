@@ -48,7 +48,7 @@ static const struct {
 
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
-static int64_t waits_till[HOSTS], forgot_at, forgot_till;
+static int64_t befell_till[HOSTS], waits_till[HOSTS], forgot_at, forgot_till;
 static bool disk_failed[HOSTS];
 
 static int64_t wait_ns(enum wait w) {
@@ -86,6 +86,7 @@ static void clock_is_set_back(int h, int64_t ns) {
 }
 
 static void begins_on(enum cause c, int h, int64_t till) {
+    raise(&befell_till[h], till);
     const int64_t both = terms.window + terms.skew + slack_ns();
     if (c == CAUSE_CLOCK)
         clock_is_set_back(h, till - now_ns);
@@ -130,10 +131,14 @@ void causes_copied(int from, int to) {
     disk_failed[to] |= disk_failed[from];
 }
 
-bool holder_is_excused(int where) { return now_ns <= holders_till[where] + slack_ns(); }
+/* What stopped one process alone is the cause of its own waits: steps.c. */
+static bool was_stopped(void) { return me && me->process->stopped_till && now_ns <= me->process->stopped_till + slack_ns(); }
+
+bool holder_is_excused(int where) { return was_stopped() || now_ns <= holders_till[where] + slack_ns(); }
 
 bool newcomer_is_excused(int where) {
-    return now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
+    return was_stopped() ||
+           now_ns <= (newcomers_till[where] > holders_till[where] ? newcomers_till[where] : holders_till[where]) + slack_ns();
 }
 
 bool forgot_soon_after(int64_t opened_at) {
@@ -145,11 +150,14 @@ bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[whe
 
 /* Several in a row may be spoilt. Each makes a wait longer that has a cause, and is none for another wait: a window outlasts it. */
 void cause_spoilt_try(int where, int64_t till) {
+    raise(&befell_till[where], till);
     if (newcomer_is_excused(where))
         raise(&newcomers_till[where], till);
     if (holder_is_excused(where))
         raise(&holders_till[where], till);
 }
+
+bool host_is_at_peace(int where) { return now_ns > befell_till[where] + terms.window + terms.skew + slack_ns(); }
 
 void causes_report(void) {
     const char *between = "";

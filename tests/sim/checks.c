@@ -12,7 +12,8 @@
  * 5. A call that gets no ID, or no pid, has a cause.
  * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
  * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
- * 8. No process asks servers over and over.
+ * 8. No process asks servers over and over, or makes calls over and over. After a close no descriptor is left, and no
+ *    more memory than doc/design.md says. No host in peace has more pids than processes (remains.c).
  * 9. Where other servers fall silent, a lease is renewed in time (silent.c).
  */
 #include "sim.h"
@@ -99,8 +100,8 @@ static void check(struct seen *s, const struct made_of *id) {
     if (id->tick == left_out[id->pid] || id->tick < disputed_till[id->pid] || !came_before(key_of_id(id->key)))
         return;
     counts.duplicates++;
-    (world_breaks && !world_notices ? excuse : blame)("DUPLICATE: %" PRIu64 ".%" PRIu64 ", pid %" PRIu64, id->high, id->low,
-                                                      id->pid);
+    (world_breaks && !world_notices ? excuse : blame)("DUPLICATE: %" PRIu64 ".%" PRIu64 ", tick %" PRIu64 ", pid %" PRIu64,
+                                                      id->high, id->low, id->tick, id->pid);
 }
 
 void check_id(struct seen *s, int64_t id) {
@@ -212,7 +213,7 @@ void check_fixed(void) {
 
 void check_open_failed(int64_t began, int code, const char *why) {
     note("open: %d %s", code, why);
-    if (newcomer_is_excused(me->process->host))
+    if (newcomer_is_excused(me->process->host) || all_pids_are_held())
         return;
     counts.refused++;
     accuse("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code, why);
@@ -287,15 +288,16 @@ void check_disputed(uint64_t pid, uint64_t till) {
         disputed_till[pid] = till;
 }
 
-void check_taken(uint64_t pid) {
+bool check_taken(uint64_t pid) {
     const int64_t ms = (now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000);
     if (held_till[pid] <= (uint64_t)(ms - SFID_EPOCH_MS) / 1000)
-        return;
+        return false;
     check_disputed(pid, limit[pid]);
     if (servers_forgot())
-        return;
+        return true;
     counts.outside++;
     blame("TAKEN: pid %" PRIu64 " is held until tick %" PRIu64 ", and was not registered", pid, held_till[pid]);
+    return true;
 }
 
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {

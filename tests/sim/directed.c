@@ -2,6 +2,8 @@
 /* directed.c - faults that are aimed at one rule, where chance would take years. */
 #include "sim.h"
 
+static struct stream *const dice = &streams.faults;
+
 static int64_t any_ns(int64_t ns) { return up_to(&streams.faults, ns); }
 
 /* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
@@ -73,4 +75,50 @@ void half_away(void) {
     at_time(back - terms.skew - 20 * SECOND, all_want_pids, NULL);
     if (chance(&streams.faults, 500))
         at_time(back, forget_all, NULL);
+}
+
+/* ---- directed at a server's clock: it jumps by more than max_skew_ms, so that every question is refused ------------------- */
+
+#define JUMP (1000 * SECOND)
+#define STEP SECOND
+
+static void jump_back(void *arg) {
+    (void)arg;
+    note("the clock of server %u is right", struck);
+    server[struck].offset_ns = 0;
+}
+
+/*
+ * While no window ends, holders notice nothing but an event; with one that is brief they may run out. The pauses between tries, the
+ * last of which may be the longest, are part of the time.
+ */
+void jump(void) {
+    static int64_t till;
+    if (now_ns < till + terms.window)
+        return;
+    const bool is_short = chance(dice, 500);
+    till =
+        now_ns + (is_short ? any_ns(terms.window - terms.heartbeat - 2 * terms.deadline - 10 * SECOND) : any_ns(3 * terms.window));
+    server[struck].offset_ns = chance(dice, 500) ? JUMP : -JUMP;
+    note("the clock of server %u jumps, until %.3f", struck, (double)till / 1e9);
+    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, till); /* to newcomers: nobody is granted anything */
+    if (!is_short || !has_kind("even"))
+        cause_begins(CAUSE_AWAY, EVERYWHERE, till);
+    at_time(till, jump_back, NULL);
+}
+
+/* Costs nothing. */
+void step_server(void) {
+    if (llabs(server[struck].offset_ns) <= STEP)
+        server[struck].offset_ns = any_ns(2 * STEP) - STEP;
+}
+
+/* ---- directed at strangers: programs of the crate take pids of ours, whose registrations are gone ------------------------- */
+
+void evict_registrations(void) {
+    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
+    cause_begins(CAUSE_AWAY, EVERYWHERE, now_ns + terms.window); /* there may be fewer pids than programs */
+    server_change(struck, SERVER_EVICTS);
+    if (has_kind("mixed"))
+        crates_begin_again();
 }

@@ -5,22 +5,30 @@
  * A world is a list of faults, each with a weight, and the mean time between two. Faults have a stream of numbers of their own.
  */
 #include "sim.h"
+#include "steps.h"
 
 static struct stream *const dice = &streams.faults;
 
 static int64_t any_ns(int64_t ns) { return up_to(dice, ns); }
 
-static struct host *any_host(void) { return &host[below(dice, hosts)]; }
+struct host *any_host(void) {
+    argument_is_called("host");
+    return &host[below(dice, hosts)];
+}
 
 static int number_of(const struct host *h) { return (int)(h - host); }
 
-static struct process *any_process(const struct host *h) {
-    struct process *p = NULL;
-    uint64_t n = 0;
+struct process *any_process(const struct host *h) {
+    struct process *there[PROCESSES];
+    uint64_t n = 0, chosen = 0;
     for (int i = 0; i < PROCESSES; i++)
-        if (process[i].used && process[i].host == number_of(h) && below(dice, ++n) == 0)
-            p = &process[i];
-    return p;
+        if (process[i].used && process[i].host == number_of(h)) {
+            there[n++] = &process[i];
+            if (draw64(dice) % n == 0)
+                chosen = n - 1;
+        }
+    argument_is_called("process");
+    return n == 0 ? NULL : there[acting ? (uint64_t)event_argument(ARGUMENT_COUNT, (int64_t)chosen, (int64_t)n) : chosen];
 }
 
 void kill_all(const struct host *h) {
@@ -98,7 +106,7 @@ static void kill_and_start(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(CAUSE_KILL, number_of(h), now_ns);
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
     note("process %d is killed, and starts again", p->pid);
     start_again(p);
     process_kill(p);
@@ -246,67 +254,6 @@ static void copy_machine(void) {
     cause_begins(CAUSE_COPY, number_of(to), now_ns);
 }
 
-/* ---- at the servers ---------------------------------------------------------------------- */
-
-unsigned struck; /* the server to which it happens */
-
-static void all_away(unsigned which, int64_t ns) {
-    server[which].down_till = now_ns + ns;
-    cause_begins(CAUSE_AWAY, EVERYWHERE, server[which].down_till);
-}
-
-/* Its name is another one then, and nobody can tell whether the file was an old one. */
-static void restart_after(int64_t ns) {
-    if (wire_is_stated())
-        return;
-    all_away(struck, ns);
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, server[struck].down_till);
-    server_change(struck, SERVER_RESTARTS);
-}
-
-/* Its operator has taken a right away, and gives it back. */
-static void deny(void) {
-    server[struck].denies_till = now_ns + any_ns(60 * SECOND);
-    cause_begins(CAUSE_AWAY, EVERYWHERE, server[struck].denies_till);
-}
-
-static void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }
-
-/* So that no window ends meanwhile, or some do, or all. */
-static void restart_soon(void) { restart_after(any_ns(3 * SECOND)); }
-static void restart_late(void) { restart_after(any_ns(150 * SECOND)); }
-
-static void restart_without(void) {
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    server_change(struck, chance(dice, 500) ? SERVER_LOADS_SAVE : SERVER_FORGETS);
-}
-
-static void save(void) { server_change(struck, SERVER_SAVES); }
-
-static void flush(void) {
-    if (wire_is_stated())
-        return;
-    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(struck, SERVER_FLUSHES);
-}
-
-/* The clocks of two servers may differ by the skew budget, and two steps of one by as much. */
-static void fail_over(void) {
-    const int64_t most = terms.skew / 2 - 100 * MS;
-    if (wire_is_stated())
-        return;
-    cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
-    if (chance(dice, 500))
-        save();
-    server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
-    server_change(struck, SERVER_FAILS_OVER);
-}
-
-static void put_back(void) {
-    cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    server_change(struck, chance(dice, 500) ? SERVER_GETS_SAVE : SERVER_GETS_HASH);
-}
-
 /* ---- worlds --------------------------------------------------------------------------------- */
 
 struct fault {
@@ -351,9 +298,14 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {stop_one, 5},
                                           {cut_long, 5},
                                           {NULL, 0}};
+static const struct fault in_steps[] = {{end_in_step, 10}, {end_in_exchange, 20}, {end_in_close, 10},
+                                        {end_in_open, 10}, {end_one, 3},          {NULL, 0}};
+static const struct fault at_successors[] = {{kill_for_successor, 1}, {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 static const struct fault at_silent[] = {{fall_silent, 1}, {NULL, 0}};
 static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
+static const struct fault at_strangers[] = {{evict_registrations, 10}, {kill_and_start, 3}, {NULL, 0}};
+static const struct fault at_jumps[] = {{jump, 10}, {step_server, 10}, {kill_and_start, 5}, {end_one, 5}, {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -380,6 +332,10 @@ static const struct world {
     {.name = "limits", .fault = at_limits, .between = 30 * SECOND},
     {.name = "ends", .fault = at_ends, .between = 10 * SECOND, .wire = WIRE_LONG},
     {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},
+    {.name = "strangers", .fault = at_strangers, .between = 40 * SECOND},
+    {.name = "jumps", .fault = at_jumps, .between = 20 * SECOND, .wire = WIRE_SHORT},
+    {.name = "successors", .fault = at_successors, .between = 5 * SECOND},
+    {.name = "steps", .fault = in_steps, .between = 5 * SECOND},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
     {.name = "cluster",
      .fault = in_cluster,
@@ -407,6 +363,48 @@ static const struct world *world;
 const char *world_breaks, *world_store;
 bool world_notices;
 
+/* All faults, of worlds and of kinds. */
+#define FAULTS(X) \
+    X(kill_one), X(end_one), X(end_briefly), X(end_beside), X(kill_and_start), X(stop_one), X(step_clock), X(cut_long), \
+        X(cut_short), X(cut_to_the_brink), X(end_cut_off), X(lose_power), X(lose_run), X(disk_hangs), X(end_with_disk), \
+        X(disk_is_slow), X(disk_fails), X(open_no_files), X(copy_machine), X(deny), X(restart_with_data), X(restart_soon), \
+        X(restart_late), X(restart_without), X(save), X(flush), X(fail_over), X(put_back), X(reach_replica), X(split), \
+        X(behind_and_empty), X(half_away), X(start_over), X(fall_silent), X(cluster_moves), X(cluster_fails_over), \
+        X(cluster_raises_epoch), X(cluster_owner_restarts), X(exchange_numbers), X(one_is_away), X(end_in_step), X(end_in_open), \
+        X(end_in_exchange), X(end_in_close), X(kill_for_successor), X(evict_registrations), X(jump), X(step_server)
+#define NAMED(f) \
+    { #f, f }
+static const struct named {
+    const char *name;
+    void (*happens)(void);
+} named[] = {FAULTS(NAMED)};
+
+static const struct named *find_name(const char *name) {
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (strcmp(named[i].name, name) == 0)
+            return &named[i];
+    broken("there is no fault %s", name);
+}
+
+static const char *name_of(void (*happens)(void)) {
+    for (size_t i = 0; i < sizeof named / sizeof *named; i++)
+        if (named[i].happens == happens)
+            return named[i].name;
+    broken("a fault is not named in faults.c");
+}
+
+static bool is_of_kinds(void (*happens)(void)) { return happens == exchange_numbers || happens == one_is_away; }
+
+void fault_happens(const char *name) {
+    const struct named *fault = find_name(name);
+    if (!is_of_kinds(fault->happens)) {
+        argument_is_called("server");
+        struck = servers > 1 ? (unsigned)below(dice, servers) : 0;
+        argument_is_called(NULL);
+    }
+    fault->happens();
+}
+
 static void next_fault(void *arg) {
     unsigned sum = 0;
     for (const struct fault *f = world->fault; f->happens; f++)
@@ -415,8 +413,7 @@ static void next_fault(void *arg) {
     const struct fault *f = world->fault;
     for (; at >= f->weight; f++)
         at -= f->weight;
-    struck = servers > 1 ? (unsigned)below(dice, servers) : 0;
-    f->happens();
+    event_now(name_of(f->happens));
     at_time(now_ns + any_ns(2 * world->between), next_fault, arg);
 }
 
@@ -439,6 +436,7 @@ void faults_begin(void) {
     world_store = world->store;
     if (world->begins)
         world->begins();
-    if (world->fault)
+    events_begin(settings.record != NULL);
+    if (world->fault && !events_are_played())
         at_time(now_ns + 60 * SECOND, next_fault, NULL);
 }

@@ -16,12 +16,15 @@
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
  *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
  *   mixed   programs of the Rust crate lease from the same server, in the default layout
+ *   twins   all hosts have one machine ID
+ *   kept    with brief: a short pid is kept, too, keep_pid
  *   even    with brief: no window is shorter than others
  *   spoilt  some answers of servers have a pid or a limit that no server can grant
  *   lanes   several threads of a process draw, each from a lane of its own, too
  *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
 #include "kinds.h"
+#include "steps.h"
 
 #define BETWEEN_MOVES (300 * SECOND)
 #define LONGEST_AWAY (400 * SECOND)
@@ -129,8 +132,9 @@ static sfid_options options_of_kind(void) {
         o.heartbeat_ms = 15000;
         o.short_ms = has_kind("even") ? 0 : 20000;
         o.skew_budget_ms = 5000;
-        o.max_skew_ms = 4000;
+        o.max_skew_ms = world_is_table() ? o.max_skew_ms : 4000;
     }
+    o.keep_pid = has_kind("kept");
     return o;
 }
 
@@ -153,8 +157,13 @@ static void take_down(struct host *h) {
     cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
 }
 
-static void exchange_numbers(void *arg) {
-    struct host *a = &host[below(&streams.faults, hosts)], *b = &host[below(&streams.faults, hosts)];
+static struct host *any_host(void) {
+    argument_is_called("host");
+    return &host[below(&streams.faults, hosts)];
+}
+
+void exchange_numbers(void) {
+    struct host *a = any_host(), *b = any_host();
     const unsigned number = a->number;
     if (a != b) {
         take_down(a);
@@ -162,7 +171,11 @@ static void exchange_numbers(void *arg) {
         a->number = b->number;
         b->number = number;
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, arg);
+}
+
+static void numbers_move(void *arg) {
+    event_now("exchange_numbers");
+    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, arg);
 }
 
 static void numbers_begin(void) {
@@ -170,22 +183,32 @@ static void numbers_begin(void) {
         host[i].number = i;
         cause_begins(CAUSE_NUMBERS_MOVED, (int)i, now_ns);
     }
-    at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), exchange_numbers, NULL);
+    if (!events_are_played())
+        at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, NULL);
 }
 
 /* ---- a pool that lacks a server ------------------------------------------------------------------- */
 
-static void one_is_away(void *arg) {
+static int64_t back_at;
+
+void one_is_away(void) {
+    argument_is_called("which");
     const unsigned which = (unsigned)below(&streams.faults, servers);
-    server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
-    note("server %u is away until %.3f", which, (double)server[which].down_till / 1e9);
-    at_time(server[which].down_till + up_to(&streams.faults, BETWEEN_MOVES), one_is_away, arg);
+    back_at = server[which].down_till = now_ns + up_to(&streams.faults, LONGEST_AWAY);
+    note("server %u is away until %.3f", which, (double)back_at / 1e9);
+}
+
+static void go_away(void *arg) {
+    event_now("one_is_away");
+    at_time(back_at + up_to(&streams.faults, BETWEEN_MOVES), go_away, arg);
 }
 
 static void pool_begin(void) {
     servers = POOL;
+    if (events_are_played())
+        return;
     if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
-        at_time(now_ns + 2 * (terms.window + terms.skew), one_is_away, NULL);
+        at_time(now_ns + 2 * (terms.window + terms.skew), go_away, NULL);
 }
 
 void kinds_begin(void) {
@@ -211,6 +234,7 @@ sfid *kind_open(int64_t wants_since) {
     const sfid_options o = options_of_kind();
     sfid *g = NULL;
     me->process->pageless = false;
+    remains_before();
     const bool fixed = has_kind("fixed") || has_kind("ordinal");
     me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
@@ -222,10 +246,14 @@ sfid *kind_open(int64_t wants_since) {
         if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
             check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
+        check_remains();
         me->process->fixed.is = PID_NONE;
         return NULL;
     }
     note("opened, pid %" PRId64, lib.pid(g));
+    check_successor(lib.pid(g));
+    me->process->holds = lib.pid(g);
+    me->process->opened_at = now_ns;
     if (fixed)
         check_fixed();
     if (o.share == 1)
@@ -237,8 +265,10 @@ sfid *kind_open(int64_t wants_since) {
 
 void kind_close(sfid *g) {
     const int64_t began = now_ns;
+    me->process->opened_at = 0;
     lib.close(g);
     check_closed(began);
+    check_remains();
     me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }
@@ -249,6 +279,7 @@ unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances
 
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
     *d = (struct drawer){.g = g,
+                         .pid = lib.pid(g),
                          .newest = newest,
                          .seen = {.got_at = now_ns, .opened_at = now_ns},
                          .seen_of_lane = {.got_at = now_ns, .opened_at = now_ns}};
@@ -282,6 +313,7 @@ static void look_at(const struct drawer *d, struct seen *s, int64_t id) {
         return;
     }
     check_id(s, id);
+    check_stranger((uint64_t)id >> kind_seq_bits() & ((1 << 11) - 1));
     *d->newest = id > *d->newest ? id : *d->newest;
 }
 
@@ -314,4 +346,6 @@ void drawer_draw(struct drawer *d) {
             draw_of_lane(d);
     else
         look_at(d, &d->seen, waits ? lib.next(d->g) : lib.try_next(d->g));
+    if (has_kind("kept") && lib.pid(d->g) != d->pid)
+        blame("MOVED from pid %" PRId64 " to %" PRId64, d->pid, lib.pid(d->g));
 }

@@ -36,6 +36,7 @@ void kind_close(sfid *g);
 struct drawer {
     sfid *g;
     sfid_lane *lane; /* NULL: it has none */
+    int64_t pid;     /* at first */
     struct seen seen, seen_of_lane;
     int64_t *newest; /* ID of all threads of the process */
 };

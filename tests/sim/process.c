@@ -109,6 +109,7 @@ void *heap_get(size_t n, size_t align) {
         block = p->space->at + p->heap_top;
         p->heap_top += (size_t)1 << size;
     }
+    p->heap_used += (size_t)1 << size;
     char *at = block + 16;
     if (align > 16)
         at = (char *)(((uintptr_t)at + align - 1) & ~(uintptr_t)(align - 1));
@@ -128,6 +129,7 @@ void heap_put(void *at) {
     if (at == NULL)
         return;
     char *block = block_of(at, &head);
+    me->process->heap_used -= (size_t)1 << head.size;
     memcpy(block, &me->process->free_block[head.size], sizeof(void *));
     me->process->free_block[head.size] = block;
 }

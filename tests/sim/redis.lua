@@ -134,6 +134,13 @@ function sim_flush(which)
   all[which].keys = {}
 end
 
+-- What has a time to live goes first, where memory is short: registrations.
+function sim_evict(which)
+  for k, v in pairs(all[which].keys) do
+    all[which].keys[k] = v.h and v or nil
+  end
+end
+
 -- A replica with the data of the save becomes the master.
 function sim_promote(which)
   local s = all[which]

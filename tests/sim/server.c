@@ -106,6 +106,8 @@ bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
         broken("redis.lua: %s", lua_tostring(lua, -1));
     const bool done = lua_toboolean(lua, -1);
     lua_pop(lua, 1);
+    if (done)
+        pid_is_registered(pid, ms);
     return done;
 }
 
@@ -188,7 +190,7 @@ static const char *era_in(int table) {
 }
 
 struct answered {
-    bool claimed, renewed, moved, released, lost, foreign;
+    bool claimed, renewed, moved, released, lost, foreign, taken;
 };
 
 static struct answered answered(const struct command *c, int table) {
@@ -201,25 +203,55 @@ static struct answered answered(const struct command *c, int table) {
                                .released = is_ok && strcmp(op, "release") == 0,
                                .moved = strcmp(word, "MOVED") == 0,
                                .lost = renews && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
-                               .foreign = strcmp(word, "FOREIGN") == 0};
+                               .foreign = strcmp(word, "FOREIGN") == 0,
+                               .taken = strcmp(word, "TAKEN") == 0};
     lua_pop(lua, 1);
     return a;
+}
+
+/* For whoever reads what befell a pid. */
+static void say(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->claimed || a->renewed || a->moved)
+        note("host %d is granted pid %" PRIu64 ", ticks %" PRIu64 " to below %" PRIu64 "%s", c->host, number_at(table, PID),
+             number_at(table, LO), number_at(table, LIMIT), a->renewed ? " (renewal)" : "");
+    if (a->released)
+        note("host %d releases pid %" PRIu64 ", free from tick %s on", c->host, own, c->argv[OWN + 4]);
+    if (a->lost || a->foreign)
+        note("host %d is told that pid %" PRIu64 " is lost", c->host, own);
+}
+
+static void hold(const struct command *c, int table, const struct answered *a) {
+    const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
+    if (a->released || a->lost || a->moved)
+        pid_is_held(c->host, own, 0);
+    if (a->claimed || a->renewed || a->moved)
+        pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
+    if (a->claimed)
+        check_hoard(c->host);
 }
 
 static void judge(const struct command *c, int table) {
     const struct answered a = answered(c, table);
     if (is_silent_one(c->server))
         return;
+    if (tracing)
+        say(c, table, &a);
     if (a.claimed || a.renewed || a.released)
         check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID), !a.released);
     if (a.released)
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (a.foreign)
         cause_begins(CAUSE_FOREIGN, c->host, now_ns);
+    if (a.foreign || a.taken)
+        stranger_has(c->host, strtoull(c->argv[OWN], NULL, 10), true);
+    if (a.claimed || a.renewed || a.moved)
+        stranger_has(c->host, number_at(table, PID), false);
     check_era(c->server, era_in(table), c->argv[WITNESS]);
     if (a.claimed || a.renewed || a.moved)
         check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
                     c->argv[a.moved ? MOVES_TO : BASE], a.claimed || a.moved);
+    hold(c, table, &a);
     if (a.lost && c->listened && is_open(c))
         check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
 }
@@ -328,6 +360,10 @@ size_t server_answer(const struct command *c, char *text, size_t room) {
         put(&o, "-NOPERM this user has no permissions to run the '%s' command\r\n", name);
         return o.n;
     }
+    if (now_ns < server[c->server].full_till && strncasecmp(name, "EVAL", 4) == 0) {
+        put(&o, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
+        return o.n;
+    }
     if (strncasecmp(name, "EVAL", 4) == 0 && (o.n = cluster_refuses(c->server, text, room)) > 0)
         return o.n;
     if (strcasecmp(name, "EVALSHA") == 0) {
@@ -376,8 +412,8 @@ void server_change(unsigned which, enum change what) {
         call("sim_save", which, 0);
         return;
     }
-    if (what == SERVER_FLUSHES) {
-        call("sim_flush", which, 0);
+    if (what == SERVER_FLUSHES || what == SERVER_EVICTS) {
+        call(what == SERVER_EVICTS ? "sim_evict" : "sim_flush", which, 0);
         return;
     }
     if (what == SERVER_GETS_SAVE || what == SERVER_GETS_HASH) {

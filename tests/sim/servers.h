@@ -22,7 +22,7 @@ bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
 struct server {
-    int64_t offset_ns, down_till, denies_till, silent_till;
+    int64_t offset_ns, down_till, denies_till, silent_till, full_till;
     unsigned first_connection; /* those before it were made with one that is gone */
 };
 extern struct server server[SERVERS];
@@ -35,6 +35,7 @@ enum change {
     SERVER_LOADS_SAVE,
     SERVER_FORGETS,
     SERVER_FLUSHES,
+    SERVER_EVICTS,
     SERVER_FAILS_OVER,
     SERVER_GETS_SAVE,
     /* under the feet of those who use it */ SERVER_GETS_HASH
@@ -63,17 +64,32 @@ struct command {
 };
 /* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
+/* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The process whose turn it is has an ID of it. */
+void crates_begin_again(void);
+void stranger_has(int where, uint64_t pid, bool has);
+void check_stranger(uint64_t pid);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */
 void replica_begins(void), reach_replica(void);
 void masters_begin(void), superseded_begins(void), replaced_begins(void), split(void);
 
-/* faults.c: the server to which a fault happens. */
+/* restarts.c: what befalls the one server of an app, or one of several: the one that is struck. kinds.c: faults of a kind. */
 extern unsigned struck;
+void restart_with_data(void), restart_soon(void), restart_late(void), restart_without(void), fail_over(void);
+void save(void), put_back(void), flush(void), deny(void);
+void exchange_numbers(void), one_is_away(void);
+
+/* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
+void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* The same by a program without a record, for that long. */
+void pid_is_registered(uint64_t pid, int64_t ms);
+bool all_pids_are_held(void);
+void check_hoard(int where);
 
 /* directed.c; operator.c: all processes are ended, and that is said. */
 void behind_and_empty(void), half_away(void), start_over(void);
+void evict_registrations(void), jump(void), step_server(void);
 
 /* silent.c: servers that fall silent beside the first one. */
 void silent_begins(void), fall_silent(void), silent_report(void);

@@ -4,6 +4,8 @@
  *
  *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--silent=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
  *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
+ *   sim --events=FILE [--record=FILE]   plays what the file lists (events.c) with the options in it; writes what happened
+ *   sim OPTION… --shrink=FILE           a run that fails becomes a short list there (shrink.c)
  *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *
  * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run: addresses are not random,
@@ -94,6 +96,14 @@ static bool set(const char *name, const char *value) {
         settings.redis = value;
     else if (strcmp(name, "script") == 0)
         settings.planted = value;
+    else if (strcmp(name, "salt") == 0)
+        settings.salt = strtoull(value, NULL, 0);
+    else if (strcmp(name, "events") == 0)
+        events_read(value);
+    else if (strcmp(name, "record") == 0)
+        settings.record = value;
+    else if (strcmp(name, "shrink") == 0)
+        settings.shrink = value;
     else if (strcmp(name, "kernel") == 0)
         settings.library = settings.kernel = value;
     else
@@ -101,21 +111,32 @@ static bool set(const char *name, const char *value) {
     return true;
 }
 
+void setting_take(const char *word) {
+    char name[32];
+    const char *value = strchr(word, '=');
+    if (strcmp(word, "--trace") == 0) {
+        tracing = true;
+        return;
+    }
+    snprintf(name, sizeof name, "%.*s", value ? (int)(value - word) - 2 : 0, word + 2);
+    if (value == NULL || strncmp(word, "--", 2) != 0 || !set(name, strdup(value + 1))) {
+        fprintf(stderr, "sim: what is %s? The head of tests/sim/sim.c has the options.\n", word);
+        exit(2);
+    }
+}
+
+void settings_print(FILE *to) {
+    fprintf(to,
+            "--seed=%" PRIu64 " --world=%s --kinds=%s --hours=%.4f --hosts=%u --processes=%u --pids=%u --silent=%u --life=%" PRId64
+            " --gap=%" PRId64 " --salt=%" PRIu64 "\n",
+            settings.seed, settings.world, settings.kinds, settings.hours, settings.hosts, settings.per_host, settings.pids,
+            settings.silent, settings.life_ns / SECOND, settings.gap_ns / MS, settings.salt);
+}
+
 static void read_words(char **argv) {
     settings.seed = fresh_seed();
-    for (char **word = argv + 1; *word; word++) {
-        char name[32];
-        const char *value = strchr(*word, '=');
-        if (strcmp(*word, "--trace") == 0) {
-            tracing = true;
-            continue;
-        }
-        snprintf(name, sizeof name, "%.*s", value ? (int)(value - *word) - 2 : 0, *word + 2);
-        if (value == NULL || strncmp(*word, "--", 2) != 0 || !set(name, value + 1)) {
-            fprintf(stderr, "%s: what is %s? The head of tests/sim/sim.c has the options.\n", argv[0], *word);
-            exit(2);
-        }
-    }
+    for (char **word = argv + 1; *word; word++)
+        setting_take(*word);
     if (settings.hosts == 0 || settings.hosts > HOSTS || settings.library == NULL || settings.redis == NULL) {
         fprintf(stderr, "%s: wants 1 to %d hosts, --library and --redis\n", argv[0], HOSTS);
         exit(2);
@@ -129,6 +150,10 @@ static void report(void) {
     getrusage(RUSAGE_SELF, &used);
     const double cpu =
         (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    if (settings.record)
+        events_write(settings.record, blamed ? blamed_first : "no check failed");
+    if (blamed)
+        printf("failed: %s\n", blamed_first);
     causes_report();
     silent_report();
     if (world_breaks)
@@ -154,6 +179,8 @@ int main(int argc, char **argv) {
     fixed_addresses(argv);
     read_words(argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (settings.shrink)
+        return shrink(settings.shrink);
     if (settings.kernel)
         return run_kernel();
     printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n", settings.seed, settings.world,

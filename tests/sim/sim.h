@@ -20,6 +20,8 @@
 #include <sys/types.h>
 #include <time.h>
 
+#include "events.h"
+
 #define MS INT64_C(1000000)
 #define SECOND (1000 * MS)
 #define FOREVER INT64_MAX
@@ -60,6 +62,7 @@ uint64_t below(struct stream *s, uint64_t n);
 bool chance(struct stream *s, unsigned permille);
 int64_t up_to(struct stream *s, int64_t ns);
 
+extern int64_t due_ns; /* when what happens now was due */
 /* Calls f at that time. */
 void at_time(int64_t when, void (*f)(void *), void *arg);
 /* The same for the thread of that number, if it still waits with this timer. */
@@ -75,6 +78,7 @@ extern bool tracing;
 void note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A check fails: says what, and ends the run. */
 void blame(const char *format, ...) __attribute__((format(printf, 1, 2)));
+extern char blamed_first[400]; /* what it said, the first time */
 /* The simulator itself cannot go on. */
 _Noreturn void broken(const char *format, ...) __attribute__((format(printf, 1, 2)));
 extern unsigned blamed;
@@ -130,14 +134,20 @@ struct space {
 
 struct process {
     bool used, exits;
-    bool keeps;    /* has opened with share 1 */
-    bool guest;    /* has opened with share 2, or will */
-    unsigned asks; /* in this minute */
-    int64_t minute_till;
+    bool keeps;           /* has opened with share 1 */
+    bool guest;           /* has opened with share 2, or will */
+    unsigned asks, calls; /* in this minute */
+    int64_t minute_till, calls_till;
+    unsigned handles;      /* that it has closed */
+    unsigned files_before; /* it opened */
+    size_t heap_used;
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
+    int64_t holds, opened_at;      /* its pid; 0: it has none now */
+    bool ends_asking;              /* the same, when it asks a server */
+    unsigned calls_left;           /* until it is stopped or killed in one (steps.c); 0: it is not */
     struct {
         int64_t pid;
         enum { PID_NONE, PID_WANTED, PID_HELD } is;
@@ -341,10 +351,15 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids, silent;
-    const char *world, *kinds, *library, *redis, *planted, *kernel;
+    const char *world, *kinds, *library, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
+    uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
 };
 extern struct settings settings;
+/* A word of the command. */
+void setting_take(const char *word);
+/* Those that a list needs. */
+void settings_print(FILE *to);
 bool has_kind(const char *name);
 /* The bits of a sequence. */
 unsigned kind_seq_bits(void);
@@ -364,15 +379,17 @@ int kernel_compare(void);
 
 /* faults.c: what befalls the fleet, by the name of its world. */
 void faults_begin(void);
+/* The one of that name happens. */
+void fault_happens(const char *name);
 void kill_all(const struct host *h);
+struct host *any_host(void);
+struct process *any_process(const struct host *h);
 /* Its servers are its own, and no kind may have others. */
 bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
-/* It is noticed, so that IDs repeat only until then. */
-extern bool world_notices;
-/* The store's URL, where it is no single server; or NULL. */
-extern const char *world_store;
+extern bool world_notices;      /* it is noticed, so that IDs repeat only until then */
+extern const char *world_store; /* its URL, where it is no single server; or NULL */
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {
@@ -416,6 +433,8 @@ bool servers_forgot(void);
 bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
 void cause_spoilt_try(int where, int64_t till);
+/* Nothing has befallen the host for as long as a window lasts. */
+bool host_is_at_peace(int where);
 void causes_report(void);
 
 /* checks.c */
@@ -454,8 +473,8 @@ void check_era(unsigned which, const char *era, const char *shown);
 void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
 /* Its holder has said where it stopped. */
 void check_released(uint64_t pid, uint64_t tick);
-/* A program without a record has taken a pid, and draws from it. */
-void check_taken(uint64_t pid);
+/* A program without a record has taken a pid, and draws from it. Did one of ours hold it? */
+bool check_taken(uint64_t pid);
 /* IDs of the pid may repeat below that tick. */
 void check_disputed(uint64_t pid, uint64_t till);
 void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq);
@@ -463,6 +482,10 @@ enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* The process whose turn it is asks a server something, or for a connection. */
 void check_asks(void);
+/* remains.c: the process whose turn it is makes a call; is about to open; has closed what it opened then. */
+void check_calls(void);
+void remains_before(void);
+void check_remains(void);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
 /* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. If it shows nothing, both

@@ -7,6 +7,7 @@
  * that is the part of the models and of the tests in real time.
  */
 #include "sim.h"
+#include "steps.h"
 
 #include <sys/mman.h>
 
@@ -215,6 +216,10 @@ int wake_on(uint64_t key, int n) {
 void point(int64_t ns) {
     now_ns += ns;
     calls_made++;
+    if (me && me->process->calls_left && --me->process->calls_left == 0)
+        step_ends();
+    if (me)
+        check_calls();
     if (me == NULL || below(&here()->stream, GIVES_WAY))
         return;
     const bool was = me->busy;

@@ -7,6 +7,7 @@
  * here, not from a test.
  */
 #include "sim.h"
+#include "steps.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -59,16 +60,23 @@ static void spoil(int where, const char *how) {
     cause_spoilt_try(where, now_ns);
 }
 
+/* A world whose network is good has no such events. */
+static int64_t happens(int where, const char *kind, enum argument is, int64_t drawn) {
+    return is_faulty() ? event_at_segment(where, kind, is, drawn) : -1;
+}
+
 static int64_t arrives(int from) {
     struct stream *s = &streams.network;
     const int64_t soon = now_ns + 100000 + up_to(s, 3 * MS);
-    int64_t at = soon;
+    int64_t at = soon, late = 0;
     if (is_faulty() && chance(s, LATE))
-        at += up_to(s, is_faulty() == WIRE_SHORT ? 2 * SECOND : 5 * SECOND);
+        late += up_to(s, is_faulty() == WIRE_SHORT ? 2 * SECOND : 5 * SECOND);
     if (is_faulty() == WIRE_STUCK && chance(s, STUCK))
-        at += up_to(s, 200 * SECOND);
-    if (at != soon)
+        late += up_to(s, 200 * SECOND);
+    if ((late = happens(from, "late", ARGUMENT_SPAN, late ? late : -1)) > 0) {
+        at += late;
         spoil(from, "something is late");
+    }
     if (host[from].cut_till > at)
         at = host[from].cut_till + up_to(s, 2 * SECOND);
     return at;
@@ -133,11 +141,14 @@ static void end(struct connection *c) {
 }
 
 static void answer(struct connection *c, const char *bytes, size_t n) {
-    if (is_faulty() && chance(&streams.network, HALF)) {
+    struct stream *s = &streams.network;
+    const int64_t half =
+        happens(c->host, "half_answer", ARGUMENT_COUNT, is_faulty() && chance(s, HALF) ? (int64_t)below(s, n) : -1);
+    if (half >= 0) {
         spoil(c->host, "half an answer");
-        send_back(c, bytes, below(&streams.network, n), true);
+        send_back(c, bytes, (size_t)half < n ? (size_t)half : n, true);
         c->ended = true;
-    } else if (is_faulty() && chance(&streams.network, NONE)) {
+    } else if (happens(c->host, "no_answer", ARGUMENT_COIN, is_faulty() && chance(s, NONE) ? 1 : -1) >= 0) {
         spoil(c->host, "no answer");
         c->ended = true;
     } else {
@@ -266,6 +277,7 @@ static unsigned server_at(const struct sockaddr_in *to) {
 
 /* Of one generator of a process. */
 static void note_ask(const struct socket *s) {
+    step_asks();
     if (s == NULL || s->connection == NULL || !is_silent_one(s->connection->server))
         check_asks();
 }

@@ -11,10 +11,11 @@
 
 enum { SAID_AT_MOST = 20 };
 
-int64_t now_ns = SECOND;
+int64_t now_ns = SECOND, due_ns;
 struct streams streams;
 bool tracing;
 unsigned blamed;
+char blamed_first[400];
 struct host host[HOSTS];
 unsigned hosts;
 
@@ -32,18 +33,26 @@ uint64_t draw64(struct stream *s) {
     return mix(s->state);
 }
 
-uint64_t below(struct stream *s, uint64_t n) { return n ? draw64(s) % n : 0; }
+/* What a fault draws is an argument of its event. */
+static uint64_t told(const struct stream *s, enum argument is, uint64_t drawn, uint64_t n) {
+    return acting && s == &streams.faults ? (uint64_t)event_argument(is, (int64_t)drawn, (int64_t)n) : drawn;
+}
 
-bool chance(struct stream *s, unsigned permille) { return below(s, 1000) < permille; }
+uint64_t below(struct stream *s, uint64_t n) { return n ? told(s, ARGUMENT_COUNT, draw64(s) % n, n) : 0; }
 
-int64_t up_to(struct stream *s, int64_t ns) { return ns > 0 ? (int64_t)below(s, (uint64_t)ns) : 0; }
+bool chance(struct stream *s, unsigned permille) { return told(s, ARGUMENT_COIN, draw64(s) % 1000 < permille, 2); }
+
+int64_t up_to(struct stream *s, int64_t ns) {
+    return ns > 0 ? (int64_t)told(s, ARGUMENT_SPAN, draw64(s) % (uint64_t)ns, (uint64_t)ns) : 0;
+}
 
 void world_begin(uint64_t seed) {
-    streams.turns.state = mix(seed ^ 1);
+    const uint64_t salted = settings.salt ? seed ^ mix(settings.salt) : seed;
+    streams.turns.state = mix(salted ^ 1);
     streams.faults.state = mix(seed ^ UINT64_C(2) << 32);
-    streams.network.state = mix(seed ^ UINT64_C(3) << 32);
+    streams.network.state = mix(salted ^ UINT64_C(3) << 32);
     for (unsigned h = 0; h < HOSTS; h++)
-        host[h].stream.state = mix(seed ^ (uint64_t)(h + 4) << 32);
+        host[h].stream.state = mix(salted ^ (uint64_t)(h + 4) << 32);
 }
 
 /* Hosts drift within an hour, then a time server sets them right. */
@@ -60,6 +69,7 @@ struct later {
     unsigned thread_number;
     void (*f)(void *);
     void *arg;
+    struct event *of; /* follows from that one */
 };
 static struct later *heap;
 static size_t heap_n, heap_room;
@@ -100,7 +110,7 @@ static struct later pop(void) {
 static int64_t not_before_now(int64_t at) { return at > now_ns ? at : now_ns; }
 
 void at_time(int64_t when, void (*f)(void *), void *arg) {
-    push((struct later){.at = not_before_now(when), .number = ++numbers, .f = f, .arg = arg});
+    push((struct later){.at = not_before_now(when), .number = ++numbers, .f = f, .arg = arg, .of = acting});
 }
 
 uint64_t at_time_wake(int64_t when, struct thread *t, unsigned number) {
@@ -123,10 +133,13 @@ bool world_due(void) {
     if (heap_n == 0 || heap[0].at > now_ns)
         return false;
     const struct later x = pop();
+    due_ns = x.at;
+    acting = x.of;
     if (x.f)
         x.f(x.arg);
     else
         wake(&x);
+    acting = NULL;
     return true;
 }
 
@@ -149,9 +162,13 @@ static void say(FILE *to, const char *format, va_list ap) {
 }
 
 void note(const char *format, ...) {
+    va_list ap;
+    va_start(ap, format);
+    if (acting)
+        event_says(format, ap);
+    va_end(ap);
     if (!tracing)
         return;
-    va_list ap;
     va_start(ap, format);
     say(stdout, format, ap);
     va_end(ap);
@@ -159,6 +176,11 @@ void note(const char *format, ...) {
 
 void blame(const char *format, ...) {
     va_list ap;
+    if (blamed == 0) {
+        va_start(ap, format);
+        vsnprintf(blamed_first, sizeof blamed_first, format, ap);
+        va_end(ap);
+    }
     va_start(ap, format);
     say(stdout, format, ap);
     va_end(ap);

@@ -102,13 +102,3 @@ void disk_restore_dir(uint64_t inode, const char *lost, const char *to) {
         fclose(f);
     disk_restore_late(lost, to);
 }
-
-void disk_lose_power(void) {
-    char lost[sizeof dirs.state + 8];
-    struct stat st;
-    snprintf(lost, sizeof lost, "%s-lost", dirs.state);
-    must(stat(dirs.state, &st) >= 0 && rename(dirs.state, lost) >= 0, "%s: %s", dirs.state, strerror(errno));
-    disk_restore_dir(st.st_ino, lost, dirs.state);
-    remove_tree(lost);
-    disk_settle();
-}

@@ -39,7 +39,4 @@ struct disk_bytes {
 void disk_read(struct disk_bytes *b, const char *path);
 void disk_restore_dir(uint64_t inode, const char *lost, const char *to);
 
-/* Call this when no process runs any more. The state directory itself always survives. */
-void disk_lose_power(void);
-
 #endif

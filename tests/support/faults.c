@@ -88,7 +88,8 @@ void lead_to(const char *link, const char *socket) {
 
 void cut_clients(struct redis *r) { redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL); }
 
-int64_t window_left_ms(const struct member *m) {
+/* How much is left of the window that a member, which may be stopped, told of last. */
+static int64_t window_left_ms(const struct member *m) {
     return (int64_t)(atomic_load(&m->limit) * layout.unit_ms) + layout.epoch_ms - wall_ns() / NS_PER_MS;
 }
 
@@ -143,7 +144,8 @@ void note_lasted(struct took took, int64_t least_ms, const char *name, ...) {
     va_end(args);
 }
 
-void scene_off(const char *why, ...) {
+/* Calls the scene off: something in it came too late. */
+__attribute__((format(printf, 1, 2))) static void scene_off(const char *why, ...) {
     char text[200];
     va_list args;
     va_start(args, why);

@@ -52,9 +52,6 @@ void lead_to(const char *link, const char *socket);
 /* Closes all connections of clients to a server. */
 void cut_clients(struct redis *r);
 
-/* Returns how much is left of the window that a member, which may be stopped, told of last. */
-int64_t window_left_ms(const struct member *m);
-
 /* ---- scenes that a late machine spoils --------------------------------------- */
 
 /*
@@ -70,9 +67,6 @@ void note(bool cond, const char *name, ...) TAP_PRINTF(2, 3);
 void note_i64(int64_t got, int64_t want, const char *name, ...) TAP_PRINTF(3, 4);
 void note_in_time(struct took took, int64_t limit_ms, const char *name, ...) TAP_PRINTF(3, 4);
 void note_lasted(struct took took, int64_t least_ms, const char *name, ...) TAP_PRINTF(3, 4);
-
-/* Calls the scene off: something in it came too late. */
-void scene_off(const char *why, ...) TAP_PRINTF(1, 2);
 
 /* How long to wait for what has to come: TAP_WAIT_MS, but little once a check has failed. */
 unsigned scene_wait_ms(void);

@@ -66,7 +66,8 @@ bool sharers_draw(const struct member *m, size_t n) {
     return all;
 }
 
-struct took sharers_gap(const struct member *m, size_t n) {
+/* For how long one of them was without an ID at most. Not of those that were stopped. */
+static struct took sharers_gap(const struct member *m, size_t n) {
     struct took longest = {0, 0};
     for (size_t i = 0; i < n; i++)
         if (m[i].child != 0 && atomic_load(&m[i].stops) == 0)

@@ -31,8 +31,6 @@ bool sharers_are_well(const struct member *m, size_t n, const char *what);
 bool sharers_have(const struct member *m, size_t n, int64_t pid);
 bool sharers_draw(const struct member *m, size_t n);
 
-/* Returns for how long one of them was without an ID at most. Not of those that were stopped. */
-struct took sharers_gap(const struct member *m, size_t n);
 void sharers_end(struct member *m, size_t n);
 
 /* Returns the member that began to keep last, once it is another one than `but`; NULL if none does. */

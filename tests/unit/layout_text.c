@@ -62,6 +62,28 @@ static void presets(void) {
     ok(sfid_layout_preset(COUNT(names)) == NULL && sfid_layout_preset(SIZE_MAX) == NULL, "there is none behind the last");
 }
 
+/* A preset with another epoch: the only text of a layout whose sequence stands above the pid. */
+static void moved(void) {
+    sfid_layout sonyflake, moved, l;
+    ok(sfid_layout_parse("sonyflake", &sonyflake) == 0, "sonyflake is there");
+    moved = sonyflake;
+    moved.epoch_ms = INT64_C(1577836800000);
+    moved.pid_low = 0;
+    written(&moved, "sonyflake@1577836800000");
+    moved.epoch_ms = -7;
+    written(&moved, "sonyflake@-7");
+    ok(sfid_layout_parse("sonyflake@1409529600000", &l) == 0 && memcmp(&l, &sonyflake, sizeof l) == 0,
+       "its own epoch is the preset");
+    ok(sfid_layout_parse("sonyflake@1735689600000", &l) == 0, "that of another preset is taken");
+    char text[SFID_LAYOUT_STR_LEN];
+    is_str(sfid_layout_format(&l, text, sizeof text) == 0 ? text : "", "sonyflake2", "and is that preset");
+    static const char *const bad[] = {"sonyflake@",   "sonyflake@x", "sonyflake@5x", "sonyflak@5",
+                                      "sonyflake 5",  "@5",          "sonyflake@@5", "sonyflake@253402300800000",
+                                      "sonyflake3@5", "Sonyflake@5", "twitter@5"};
+    for (size_t i = 0; i < COUNT(bad); i++)
+        is_i64(sfid_layout_parse(bad[i], &l), SFID_EINVAL, "%s is no layout", bad[i]);
+}
+
 static uint64_t seed = 1;
 
 static uint64_t rnd(uint64_t below) {
@@ -92,11 +114,11 @@ static void random_layouts(void) {
 }
 
 static void not_to_be_written(void) {
-    const sfid_layout turned = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
+    const sfid_layout turned = {0, 20, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
     const sfid_layout apart = {0, 10, 39, 8, 8, 24, 9, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(8), SFID__ONES(8)};
     char text[SFID_LAYOUT_STR_LEN];
     ok(sfid_layout_check(&turned) == 0 && sfid_layout_format(&turned, text, sizeof text) == SFID_EINVAL,
-       "a sequence above the pid has no text form");
+       "a sequence above the pid has no text form, but for sonyflake's");
     ok(sfid_layout_check(&apart) == 0 && sfid_layout_format(&apart, text, sizeof text) == SFID_EINVAL, "nor has a gap");
     ok(sfid_layout_format(NULL, NULL, 64) == SFID_EINVAL && sfid_layout_format(NULL, text, 0) == SFID_EINVAL, "no room, no text");
 }
@@ -132,6 +154,7 @@ static void refused(void) {
 int main(void) {
     forms();
     presets();
+    moved();
     random_layouts();
     not_to_be_written();
     refused();

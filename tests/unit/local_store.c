@@ -311,7 +311,7 @@ static void shared_anew(void) {
     sfid__door_leave(door);
     is_i64(claim_with(s), 6, "at the next try it is held");
     ok(renew(s, NOW, 6, NOW, 9) == SFID__GRANTED, "and renewed");
-    is_i64(other->ops->join(other, 6, 9, false, &err), 0, "others can join it: %s", err.text);
+    is_i64(other->ops->join(other, 6, 9, false, 0, &err), 0, "others can join it: %s", err.text);
     drop(other);
     drop(s);
 }

@@ -123,11 +123,53 @@ static void newest(void) {
     is_i64(sfid__mark_newest_of(all, 1), 2, "and so on");
 }
 
+/* What the newest entry notes. */
+static void known(void) {
+    struct sfid__mark_entry e = {.life = 2, .position = 60, .serial = 9};
+    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1});
+    ok(reads() && said.unnamed && said.spare == SFID__MARK_ENTRIES + 1,
+       "of a mark that says 0 no entry is needed, and its name is new");
+    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1, .life = 2});
+    ok(reads() && !said.unnamed && said.spare == 0,
+       "one that was closed at 0 is as any other: an entry without a note says nothing");
+    e.known = 7 << 1;
+    sfid__mark_entry_seal(&e);
+    all[4] = e;
+    ok(reads() && said.spare == 7 && !said.unnamed, "the newest entry says what is needed no more");
+    e.known = 6 << 1 | 1;
+    e.serial = 10;
+    sfid__mark_entry_seal(&e);
+    all[2] = e;
+    ok(reads() && said.spare == 6 && said.unnamed, "and whether the name of the file is new: a newer one counts");
+    all[2].known ^= 2;
+    ok(reads() && said.spare == 0 && !said.unnamed, "a note that is damaged says nothing");
+    all[2].known ^= 2;
+    all[2].serial = 11;
+    all[2].checksum = sfid__hash(SFID__HASH_SEED, &all[2], offsetof(struct sfid__mark_entry, checksum));
+    ok(reads() && said.serial == 11 && said.spare == 0 && !said.unnamed,
+       "nor does one that an older library has left behind its entry");
+}
+
+static void spare(void) {
+    static const uint64_t serials[SFID__MARK_ENTRIES] = {10, 3, 7, 5, 6, 8, 4, 9};
+    for (int i = 0; i < SFID__MARK_ENTRIES; i++)
+        all[i] = entry(0, 60, serials[i]);
+    is_i64(sfid__mark_spare(all, 11), 1, "the oldest entry may go");
+    is_i64(sfid__mark_spare(all, 10), 1, "also beside the one that is known to be durable");
+    is_i64(sfid__mark_spare(all, 9), 6, "not beside one that may be torn");
+    is_i64(sfid__mark_spare(all, 8), 3, "then it is another");
+    is_i64(sfid__mark_spare(all, 7), 3, "one below the bound");
+    is_i64(sfid__mark_spare(all, 6), -1, "or none");
+    is_i64(sfid__mark_spare(all, 0), -1, "nor where nothing is known");
+}
+
 int main(void) {
     checked();
     gathered();
     counted();
     of_the_format_before();
     newest();
+    known();
+    spare();
     return done_testing();
 }

@@ -78,6 +78,8 @@ static void http(void) {
     ok(read_text(HEAD("GET /", "Content-Length: 10\r\n"), &r) > 0 && r.body, "a body");
     ok(read_text(HEAD("GET /", "Transfer-Encoding: identity\r\n"), &r) > 0 && r.body, "any Transfer-Encoding");
     ok(read_text(HEAD("GET /", "Accept: application/openmetrics-text;q=0.0\r\n"), &r) > 0 && !r.openmetrics, "a weight of 0");
+    ok(!r.html && read_text(HEAD("GET /", "Accept: */*, text/html ; q=0.5\r\n"), &r) > 0 && r.html && !r.openmetrics, "a browser");
+    ok(read_text(HEAD("GET /", "Accept: text/html;q=0, */*\r\n"), &r) > 0 && !r.html, "none of its type");
 }
 
 static void hosts(void) {

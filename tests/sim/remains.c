@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * remains.c - what a process uses up, and what it leaves behind.
+ *
+ * After a close a process has no more descriptors than before the open. Mappings and memory it keeps for calls that come
+ * late (doc/design.md): few mappings, and of memory so much for each handle. No process makes calls over and over.
+ * Once nothing has befallen a host for as long as windows last, it has no more pids than processes.
+ */
+#include "sim.h"
+
+#include <sfid.h>
+
+#define MINUTE (60 * SECOND)
+/* Twice of the most that any world has in a minute. Who waits for another process of its host to be let in looks often, some have
+   sixty generators, and some draw hundreds of IDs at once. */
+enum { CALLS = 50000, CALLS_MANY = 250000 };
+enum { MAPS = 16, OF_PROCESS = 8192, OF_HANDLE = 2048 }; /* bytes of memory, in blocks of powers of two */
+enum { PIDS = 1 << 11 };
+
+static struct hold {
+    int host;
+    uint64_t till; /* a tick */
+} hold[PIDS];
+
+/* ---- calls ------------------------------------------------------------------------------ */
+
+static bool is_shared(void) { return has_kind("share") || has_kind("share2"); }
+
+void check_calls(void) {
+    struct process *p = me->process;
+    const bool many = is_shared() || has_kind("lanes") || has_kind("batch") || strcmp(settings.world, "silent") == 0;
+    const unsigned most = many ? CALLS_MANY : CALLS;
+    if (now_ns >= p->calls_till) {
+        p->calls_till = now_ns + MINUTE;
+        p->calls = 0;
+    }
+    if (++p->calls == most)
+        blame("BUSY: process %d has made %u calls in %.1f s", p->pid, most, (double)(now_ns + MINUTE - p->calls_till) / 1e9);
+}
+
+/* ---- after a close ------------------------------------------------------------------------ */
+
+static unsigned files_of(const struct process *p) {
+    unsigned n = 0;
+    for (int i = 0; i < DESCRIPTORS; i++)
+        n += p->file[i] != NULL;
+    return n;
+}
+
+static unsigned maps_of(const struct process *p) {
+    unsigned n = 0;
+    for (int i = 0; i < MAPPINGS; i++)
+        n += p->map[i].len != 0;
+    return n;
+}
+
+void remains_before(void) { me->process->files_before = files_of(me->process); }
+
+/* Others that are open in the world silent have theirs. */
+void check_remains(void) {
+    struct process *p = me->process;
+    const unsigned maps = maps_of(p), files = files_of(p);
+    if (strcmp(settings.world, "silent") == 0)
+        return;
+    const size_t most = OF_PROCESS + (size_t)++p->handles * OF_HANDLE;
+    if (files > p->files_before)
+        blame("LEFT: %u descriptors after a close, %u before the open", files, p->files_before);
+    else if (maps > MAPS)
+        blame("LEFT: %u mappings after a close", maps);
+    else if (p->heap_used > most)
+        blame("LEFT: %zu bytes after %u closes", p->heap_used, p->handles);
+}
+
+/* ---- pids of a host ------------------------------------------------------------------------ */
+
+static uint64_t tick_now(void) {
+    return (uint64_t)((now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000) - SFID_EPOCH_MS) / 1000;
+}
+
+void pid_is_held(int where, uint64_t pid, uint64_t till) {
+    if (pid < PIDS)
+        hold[pid] = (struct hold){where, till};
+}
+
+void pid_is_registered(uint64_t pid, int64_t ms) { pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1); }
+
+bool all_pids_are_held(void) {
+    for (uint64_t pid = 0; pid < settings.pids; pid++)
+        if (hold[pid].till <= tick_now())
+            return false;
+    return true;
+}
+
+void check_hoard(int where) {
+    unsigned held = 0, slots = 0;
+    /* Ticks of UUIDs are shorter; a child may end without a close. In a pool a claim that was answered late is given back. Nobody
+       knows who is the last one with a page whose file is lost. */
+    if (!host_is_at_peace(where) || has_kind("pool") || has_kind("wide") || has_kind("fork") ||
+        (is_shared() && strcmp(settings.world, "none") != 0))
+        return;
+    for (uint64_t pid = 0; pid < PIDS; pid++)
+        held += hold[pid].host == where && hold[pid].till > tick_now();
+    for (int i = 0; i < PROCESSES; i++)
+        slots += process[i].used && process[i].host == where;
+    if (held > slots)
+        blame("HOARDED: host %d has %u pids and %u processes", where, held, slots);
+}

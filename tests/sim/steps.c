@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * steps.c - processes that are stopped or killed inside a step of the library, or between two: the worlds steps and successors.
+ *
+ * Chance alone hits a process between two steps, where it is nearly all the time. Here a number of its calls is drawn, and it is
+ * stopped, or killed, in the last one of these: while it opens, draws, renews, is told to end, or closes. Each call counts, of whatever
+ * thread.
+ *
+ * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but the stopped one itself (causes.c).
+ */
+#include "sim.h"
+#include "steps.h"
+
+enum { AT_WORK = 60, TO_OPEN = 250, TO_CLOSE = 150, OF_EXCHANGE = 6, KILLED = 500, AGAIN = 500 }; /* calls; of a thousand */
+
+static struct stream *const dice = &streams.faults;
+
+struct victim {
+    int place;
+    unsigned born;
+};
+
+static void die(void *arg) {
+    struct victim *v = arg;
+    struct process *p = &process[v->place];
+    if (p->used && p->born == v->born) {
+        note("process %d is killed in a step", p->pid);
+        cause_begins(CAUSE_KILL, p->host, now_ns);
+        if (p->parent == 1 && chance(dice, AGAIN))
+            fleet_start(p->host, now_ns + up_to(dice, 100 * MS));
+        process_kill(p);
+        kills++;
+    }
+    free(v);
+}
+
+/* Is there another one that can keep the page? */
+static bool is_shared(const struct process *p) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && &process[i] != p && process[i].host == p->host && process[i].keeps &&
+            process[i].stopped_till <= now_ns && pages_met(&process[i], p))
+            return true;
+    return false;
+}
+
+void step_ends(void) {
+    struct process *p = me->process;
+    const bool was = me->busy;
+    if (chance(dice, KILLED)) {
+        struct victim *v = memory(sizeof *v);
+        *v = (struct victim){(int)(p - process), p->born};
+        at_time(now_ns, die, v);
+    } else {
+        process_stop(p, now_ns + up_to(dice, 3 * terms.window));
+        note("process %d is stopped in a step", p->pid);
+        if (!is_shared(p))
+            cause_begins(CAUSE_STOPPED, p->host, p->stopped_till);
+    }
+    me->busy = true;
+    give_turn();
+    me->busy = was;
+}
+
+static void ends_after(struct process *p, uint64_t calls) {
+    if (p && p->stopped_till <= now_ns)
+        p->calls_left = 1 + (unsigned)below(dice, calls);
+}
+
+void end_in_step(void) {
+    struct process *p = any_process(any_host());
+    ends_after(p, AT_WORK);
+}
+
+void end_in_close(void) {
+    struct process *p = any_process(any_host());
+    if (p == NULL || p->told_at || p->stopped_till > now_ns)
+        return;
+    note("process %d is told to end", p->pid);
+    cause_begins(CAUSE_END, p->host, now_ns);
+    process_tell(p);
+    ends_after(p, TO_CLOSE);
+}
+
+/* The next question that it asks a server, or the answer, is its last for a while. */
+void end_in_exchange(void) {
+    struct process *p = any_process(any_host());
+    if (p)
+        p->ends_asking = true;
+}
+
+void step_asks(void) {
+    if (me->process->ends_asking)
+        ends_after(me->process, OF_EXCHANGE);
+    me->process->ends_asking = false;
+}
+
+/* The youngest process of a host, which has hardly begun. */
+void end_in_open(void) {
+    const struct host *h = any_host();
+    struct process *p = NULL;
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && process[i].host == (int)(h - host) && (p == NULL || process[i].born > p->born))
+            p = &process[i];
+    ends_after(p, TO_OPEN);
+}
+
+/* ---- directed at what a kill leaves: its successor goes on with it, also while the server is away or refuses --------------------------- */
+
+#define SETTLED (2 * terms.heartbeat) /* so old is a lease that is long enough for all that follows */
+#define AT_ONCE SECOND                /* 0.3 s, and what files and turns take */
+
+static struct {
+    int64_t pid, since;
+    bool expected;
+} successor[HOSTS];
+
+/* With one process a host its slot is the first that the next one finds. */
+void kill_for_successor(void) {
+    struct host *h = any_host();
+    const int where = (int)(h - host);
+    struct process *p = any_process(h);
+    if (!has_kind("even") || settings.per_host != 1)
+        broken("the world successors wants one process a host, and the kind even: the pid of a brief window changes");
+    if (p == NULL || p->parent != 1 || p->opened_at == 0 || now_ns < p->opened_at + SETTLED || now_ns < h->cut_till + SETTLED)
+        return;
+    successor[where].pid = p->holds;
+    successor[where].since = now_ns;
+    successor[where].expected = true;
+    cause_begins(CAUSE_KILL, where, now_ns);
+    if (chance(dice, 300)) {
+        h->cut_till = now_ns + up_to(dice, terms.window / 4);
+        note("host %d is cut off for a while", where);
+    } else if (now_ns > server[0].full_till + terms.window) { /* all hosts feel it, and no window may end */
+        server[0].full_till = now_ns + up_to(dice, terms.window / 4);
+        note("the server has no memory for a while");
+    }
+    note("process %d is killed, and has a successor", p->pid);
+    fleet_start(where, now_ns);
+    process_kill(p);
+    kills++;
+}
+
+void check_successor(int64_t pid) {
+    const int where = me->process->host;
+    const int64_t took = now_ns - successor[where].since;
+    if (successor[where].expected && (pid != successor[where].pid || took > AT_ONCE))
+        blame("SUCCESSOR of pid %" PRId64 ": has pid %" PRId64 " after %.1f s", successor[where].pid, pid, (double)took / 1e9);
+    successor[where].expected = false;
+}

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What sfid decode --guess says of IDs whose layout this test knows: Discord's of many ages, epochs from 2010 to 2026 with and
+ * without a known time, random numbers, counters, few IDs, mixtures. Each row of the table is written as a comment. An answer is
+ * the first line of the output. It counts as certain if the status is 0; a certain answer has to be right.
+ */
+#include "../../cmd/decode/all.h"
+
+#include "support/tap.h"
+
+#include <stdarg.h>
+#include <sys/mman.h>
+
+#define SECOND INT64_C(1000)
+#define HOUR (3600 * SECOND)
+#define DAY (24 * HOUR)
+#define NOW INT64_C(1796040000123) /* 2026-11-30T12:00:00.123Z */
+#define MOST 3000
+
+/* ---- makers of IDs ----------------------------------------------------------------- */
+
+static uint64_t state = 88172645463325252;
+
+static uint64_t rnd(uint64_t below) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (state >> 11) % below;
+}
+
+enum habit { FEW, ONE, NAUGHT, COUNTING, BURSTS, HABITS };
+static const char *const habits[] = {"32 pids", "one pid", "pid 0, sequence 0", "sequences that go on", "bursts"};
+
+struct set_of_ids {
+    size_t count;
+    uint64_t id[2 * MOST];
+    int64_t ms[2 * MOST]; /* when each was made */
+};
+static struct set_of_ids ids;
+
+static uint64_t compose(const sfid_layout *l, int64_t ms, uint64_t pid, uint64_t seq) {
+    return (uint64_t)(ms - l->epoch_ms) / l->unit_ms << l->time_shift | (pid & l->max_pid) << l->pid_shift |
+           (seq & l->max_seq) << l->seq_shift;
+}
+
+/* Adds IDs from a moment on, with less than `step` milliseconds from one to the next. */
+static void make(const sfid_layout *l, int64_t ms, int64_t step, size_t count, enum habit habit) {
+    uint64_t seq = rnd(1000);
+    for (size_t i = 0; i < count; i++) {
+        const bool burst = habit == BURSTS && i % 50 != 0;
+        ms += burst ? 0 : 1 + (int64_t)rnd((uint64_t)step);
+        seq = habit == COUNTING ? seq + 1 : burst ? seq + 1 : habit == NAUGHT ? 0 : rnd(habit == BURSTS ? 1 : 4);
+        ids.ms[ids.count] = ms;
+        ids.id[ids.count++] = compose(l, ms, habit == NAUGHT ? 0 : habit == ONE || habit == BURSTS ? 7 : rnd(32), seq);
+    }
+}
+
+static sfid_layout layout_of(const char *text, int64_t epoch_ms) {
+    sfid_layout l;
+    if (!ok(sfid_layout_parse(text, &l) == 0, "%s is a layout", text))
+        exit(1);
+    l.epoch_ms = epoch_ms;
+    return l;
+}
+
+/* ---- asking ------------------------------------------------------------------------------ */
+
+static struct guess guess;
+
+struct answer {
+    int status;
+    char first[80]; /* of the first line */
+    char out[16384], said[2048];
+};
+static struct answer got;
+
+static int catch (int fd, int *kept) {
+    const int file = memfd_create("caught", MFD_CLOEXEC);
+    *kept = dup(fd);
+    if (file < 0 || *kept < 0 || dup2(file, fd) < 0)
+        exit(1);
+    return file;
+}
+
+static void let_go(int fd, int kept, int file, char *text, size_t size) {
+    const ssize_t n = pread(file, text, size - 1, 0);
+    text[n > 0 ? n : 0] = '\0';
+    if (dup2(kept, fd) < 0)
+        exit(1);
+    close(kept);
+    close(file);
+}
+
+static void begin_asking(int kept[2], int file[2]) {
+    fflush(stdout);
+    guess_begin(&guess, SFID_DEC);
+    guess.now = NOW;
+    file[0] = catch (STDOUT_FILENO, &kept[0]);
+    file[1] = catch (STDERR_FILENO, &kept[1]);
+}
+
+static void end_asking(const int kept[2], const int file[2]) {
+    for (size_t i = 0; i < ids.count; i++) {
+        char text[DEC_ROOM];
+        *put_dec(text, ids.id[i]) = '\0';
+        guess_add(&guess, text, strlen(text));
+    }
+    got.status = guess_report(&guess, VIEW_TSV, false);
+    out_flush();
+    let_go(STDOUT_FILENO, kept[0], file[0], got.out, sizeof got.out);
+    let_go(STDERR_FILENO, kept[1], file[1], got.said, sizeof got.said);
+    snprintf(got.first, sizeof got.first, "%.*s", (int)strcspn(got.out, "\t\n"), got.out);
+    got.said[strcspn(got.said, "\n")] = '\0';
+}
+
+/* Asks about the IDs; `knowns` of them have a known time, as a row that was written `late` ms later shows it. */
+static void ask(int knowns, int64_t late, bool fraction) {
+    int kept[2], file[2];
+    begin_asking(kept, file);
+    for (int i = 0; i < knowns; i++) {
+        const size_t at = (ids.count - 1) * (size_t)(i + 1) / (size_t)(knowns + 1);
+        char text[120], date[DATE_ROOM];
+        date_text(date, ids.ms[at] + (int64_t)rnd((uint64_t)late + 1));
+        if (!fraction)
+            strcpy(strchr(date, '.'), "Z");
+        snprintf(text, sizeof text, "%llu=%s", (unsigned long long)ids.id[at], date);
+        if (!guess_know(&guess, text))
+            exit(1);
+    }
+    end_asking(kept, file);
+}
+
+/* Asks about the IDs; the times of two of them are known so far: `first` ms and `second` ms too late, as the first `length` characters. */
+static void ask_off(int64_t first, int64_t second, int length) {
+    int kept[2], file[2];
+    begin_asking(kept, file);
+    for (int i = 0; i < (second < 0 ? 1 : 2); i++) {
+        const size_t at = ids.count * (size_t)(i + 1) / 3;
+        char text[120], date[DATE_ROOM];
+        date_text(date, ids.ms[at] + (i == 0 ? first : second));
+        snprintf(text, sizeof text, "%llu=%.*s", (unsigned long long)ids.id[at], length, date);
+        if (!guess_know(&guess, text))
+            exit(1);
+    }
+    end_asking(kept, file);
+}
+
+/* ---- judging ----------------------------------------------------------------------------------- */
+
+static struct { unsigned rows, family, named, silent; /* silent: certain, and wrong */ } tally;
+
+/* Returns whether the first line reads the same bits, whatever its epoch. */
+static bool is_family(const sfid_layout *l) {
+    char text[80];
+    sfid_layout first;
+    snprintf(text, sizeof text, "%s", got.first);
+    char *open = strstr(text, "@?");
+    if (open)
+        strcpy(open, strncmp(text, "sonyflake", 9) == 0 ? "" : "@0");
+    else if (strchr(text, '?'))
+        *strchr(text, '?') = '\0';
+    return sfid_layout_parse(text, &first) == 0 && first.time_shift == l->time_shift && first.unit_ms == l->unit_ms &&
+           first.pid_shift == l->pid_shift && first.seq_shift == l->seq_shift && first.max_pid == l->max_pid &&
+           first.max_seq == l->max_seq;
+}
+
+static bool is_named(const sfid_layout *l, int64_t within) {
+    sfid_layout first;
+    return is_family(l) && sfid_layout_parse(got.first, &first) == 0 && first.epoch_ms - l->epoch_ms <= within &&
+           l->epoch_ms - first.epoch_ms <= within;
+}
+
+static void row(const sfid_layout *l, int64_t within, const char *fmt, ...) TAP_PRINTF(3, 4);
+static void row(const sfid_layout *l, int64_t within, const char *fmt, ...) {
+    char name[160];
+    va_list args;
+    va_start(args, fmt);
+    vsnprintf(name, sizeof name, fmt, args);
+    va_end(args);
+    const bool family = l && is_family(l), named = l && is_named(l, within);
+    tally.rows++;
+    tally.family += family;
+    tally.named += named && got.status == STATUS_GOOD;
+    tally.silent += !named && (got.status == STATUS_GOOD || got.said[0] == '\0');
+    diag("%s%-58s | %-28s | %d | %s",
+         !named && got.status == STATUS_GOOD ? "WRONG "
+         : l && !family                      ? "other "
+                                             : "      ",
+         name, got.first, got.status, got.said);
+}
+
+static void begin_rows(void) { memset(&tally, 0, sizeof tally); }
+
+static void end_rows(const char *name, unsigned family_percent, unsigned named_percent) {
+    is_u64(tally.silent, 0, "%s: no wrong answer without a word", name);
+    ok(tally.family * 100 >= tally.rows * family_percent, "%s: the family is right in %u of %u", name, tally.family, tally.rows);
+    ok(tally.named * 100 >= tally.rows * named_percent, "%s: certain and right in %u of %u", name, tally.named, tally.rows);
+}
+
+/* ---- the table ------------------------------------------------------------------------------------ */
+
+static void discord(void) {
+    static const int ages[] = {0, 2, 8, 35, 95, 200, 370, 800};
+    const sfid_layout l = layout_of("discord", INT64_C(1420070400000));
+    for (int knowns = 0; knowns <= 1; knowns++) {
+        begin_rows();
+        for (size_t i = 0; i < COUNT(ages); i++) {
+            ids.count = 0;
+            make(&l, NOW - ages[i] * DAY - HOUR, 1000, MOST, FEW);
+            ask(knowns, 500, true);
+            row(&l, 0, "discord, %d days old, %d known", ages[i], knowns);
+            if (i == 0 && knowns == 0)
+                ok(got.status == 0 && strcmp(got.first, "discord") == 0, "Discord's IDs of this hour are known");
+        }
+        end_rows("Discord", 95, knowns ? 98 : 12);
+    }
+}
+
+/* The half years from 2010 on. */
+static int64_t half_year(int i) {
+    char text[32];
+    struct moment moment;
+    snprintf(text, sizeof text, "%d-%s-01", 2010 + i / 2, i % 2 ? "07" : "01");
+    if (read_time(text, (struct moment){NOW, false}, &moment) != NULL)
+        exit(1);
+    return moment.unix_ms;
+}
+
+static const char *const shapes[] = {"twitter", "instagram", "sonyflake", "sfid", "js53"};
+
+static void epochs(void) {
+    for (int knowns = 0; knowns <= 2; knowns++)
+        for (size_t s = 0; s < COUNT(shapes); s++) {
+            begin_rows();
+            for (int i = knowns == 2; i < 33; i += knowns == 2 ? 3 : 1) {
+                const int64_t days = i < 31 ? 30 * (int64_t)rnd(5) : 0;
+                const sfid_layout l = layout_of(shapes[s], half_year(i));
+                ids.count = 0;
+                make(&l, NOW - days * DAY - HOUR, 1000, MOST, FEW);
+                ask(knowns, 500, i % 2);
+                row(&l, 0, "%s of %d-%s, %d days old, %d known", shapes[s], 2010 + i / 2, i % 2 ? "07" : "01", (int)days, knowns);
+            }
+            end_rows(shapes[s], 95, knowns ? 98 : 0);
+        }
+}
+
+/* Whatever the makers do with pids and sequences; epochs that are no round time; rows in batches. */
+static void habits_of_makers(void) {
+    for (int knowns = 0; knowns <= 2; knowns++)
+        for (enum habit habit = FEW; habit < HABITS; habit++) {
+            begin_rows();
+            for (size_t s = 0; s < COUNT(shapes); s++)
+                for (int i = 0; i < 4; i++) {
+                    const int64_t epoch = half_year(0) + (int64_t)rnd(16 * 365) * DAY + (int64_t)rnd((uint64_t)DAY) - HOUR;
+                    const sfid_layout l = layout_of(shapes[s], epoch);
+                    ids.count = 0;
+                    make(&l, NOW - HOUR - (int64_t)rnd(20) * DAY, 1000, MOST, habit);
+                    ask(knowns, 500, i % 2);
+                    row(&l, 5000, "%s, %s, %d known", shapes[s], habits[habit], knowns);
+                }
+            end_rows(habits[habit], 95, knowns ? 95 : 0);
+        }
+}
+
+static void few_ids(void) {
+    static const size_t counts[] = {1, 2, 5, 20, 100};
+    for (int knowns = 0; knowns <= 1; knowns++)
+        for (size_t n = 0; n < COUNT(counts); n++) {
+            begin_rows();
+            for (size_t s = 0; s < COUNT(shapes); s++)
+                for (int i = 0; i < 4; i++) {
+                    const sfid_layout l = layout_of(shapes[s], half_year(8 * i));
+                    ids.count = 0;
+                    make(&l, NOW - 3 * HOUR - (int64_t)rnd(20) * DAY, 100000, counts[n], FEW);
+                    ask(knowns, 500, true);
+                    row(&l, 0, "%s, %zu IDs, %d known", shapes[s], counts[n], knowns);
+                }
+            end_rows("few", n > 2 ? 95 : 0, knowns ? (n > 2 ? 98 : 0) : 0);
+        }
+}
+
+static void no_layout(void) {
+    static const size_t counts[] = {1, 2, 10, 100, 1000};
+    begin_rows();
+    for (size_t n = 0; n < COUNT(counts); n++)
+        for (int i = 0; i < (counts[n] > 10 ? 10 : 300); i++) {
+            ids.count = 0;
+            while (ids.count < counts[n])
+                ids.id[ids.count++] = rnd(UINT64_C(1) << 53) << 10 | rnd(1024);
+            ask(0, 0, true);
+            row(NULL, 0, "%zu random numbers", counts[n]);
+        }
+    end_rows("random numbers", 0, 0);
+}
+
+/* IDs of two layouts whose numbers lie among one another, of some days; with a time known of the first. */
+static void overlaps(void) {
+    static const int shares[] = {10, 50, 80};
+    unsigned told = 0;
+    begin_rows();
+    for (size_t a = 0; a < COUNT(shapes); a++)
+        for (size_t b = 0; b < COUNT(shapes); b++)
+            for (size_t i = 0; i < COUNT(shares) && a != b; i++) {
+                const sfid_layout one = layout_of(shapes[a], half_year(20));
+                sfid_layout two = layout_of(shapes[b], 0);
+                const int64_t from = NOW - 40 * DAY;
+                const uint64_t first = compose(&one, from, 0, 0), last = compose(&one, from + 30 * DAY, 0, 0);
+                const int64_t begin = (int64_t)(first >> two.time_shift) * two.unit_ms;
+                const int64_t length = (int64_t)((last - first) >> two.time_shift) * two.unit_ms;
+                if ((first >> two.time_shift) > two.max_tick || length == 0 || length > 300 * DAY)
+                    continue;
+                ids.count = 0;
+                make(&one, from, 2 * 30 * DAY / 1000, 1000, FEW);
+                two.epoch_ms = NOW - 310 * DAY - begin;
+                make(&two, NOW - 310 * DAY, 2 * length / (10 * shares[i]), (size_t)(10 * shares[i]), FEW);
+                ask(1, 0, true);
+                row(&one, 0, "%s, %d %% of %s among them, 1 known", shapes[a], shares[i] * 100 / (100 + shares[i]), shapes[b]);
+                told += strstr(got.said, "two layouts, among one another") || got.status != STATUS_GOOD;
+            }
+    end_rows("overlaps", 80, 0);
+    ok(told * 3 >= tally.rows * 2, "%u of %u are told to be of two layouts", told, tally.rows);
+}
+
+/* IDs of two layouts: of this hour, of a dump, with an epoch that has no name; with a time known of one of them. */
+static void mixtures(void) {
+    static const struct {
+        const char *layout;
+        int64_t epoch_ms, days;
+    } part[] = {{"twitter", INT64_C(1288834974657), 0},
+                {"discord", INT64_C(1420070400000), 0},
+                {"instagram", INT64_C(1314220021721), 0},
+                {"sonyflake", INT64_C(1409529600000), 0},
+                {"sfid", SFID_EPOCH_MS, 0},
+                {"twitter", INT64_C(1577836800000), 0},
+                {"sonyflake", INT64_C(1577836800000), 0},
+                {"twitter", INT64_C(1288834974657), 200},
+                {"instagram", INT64_C(1514764800000), 50}};
+    for (int knowns = 0; knowns <= 1; knowns++) {
+        begin_rows();
+        for (size_t a = 0; a < COUNT(part); a++)
+            for (size_t b = a + 1; b < COUNT(part); b++) {
+                const sfid_layout one = layout_of(part[a].layout, part[a].epoch_ms);
+                const sfid_layout two = layout_of(part[b].layout, part[b].epoch_ms);
+                ids.count = 0;
+                make(&one, NOW - HOUR - part[a].days * DAY, 1000, 500 + rnd(1000), FEW);
+                make(&two, NOW - HOUR - part[b].days * DAY, 1000, 500 + rnd(1000), FEW);
+                ask(knowns, 500, true);
+                row(NULL, 0, "%s@%lld -%d, %s@%lld -%d, %d known", part[a].layout, (long long)part[a].epoch_ms, (int)part[a].days,
+                    part[b].layout, (long long)part[b].epoch_ms, (int)part[b].days, knowns);
+            }
+        end_rows("mixtures", 0, 0);
+    }
+}
+
+/* What decides, at both sides of its limit. */
+static void limits(void) {
+    enum { WHOLE = 99, DATE = 10 };
+    const sfid_layout discord = layout_of("discord", INT64_C(1420070400000)),
+                      own = layout_of("twitter", half_year(20) + 5 * DAY + 1234567);
+    for (int more = 0; more <= 1; more++) {
+        ids.count = 0;
+        make(&discord, NOW - HOUR - (more ? 3 : -1) * SECOND, 1, 1, FEW);
+        make(&discord, NOW - 20 * DAY, 1000, 200, FEW);
+        ask(0, 0, true);
+        is_str(got.first, more ? "41:10:12/1ms@?" : "discord", "the newest is an hour old, %s",
+               more ? "and a second" : "less a second");
+    }
+    ids.count = 0;
+    make(&discord, NOW - 100 * DAY, 100 * DAY / 1600, MOST - 1, FEW);
+    make(&discord, NOW - SECOND, 1, 1, FEW);
+    ask(0, 0, true);
+    is_str(got.first, "discord", "the newest counts, though it is not in the sample");
+
+    ids.count = 0;
+    make(&own, NOW - 20 * DAY, 100000, 100, FEW);
+    for (size_t i = 0; i < ids.count; i++)
+        ids.id[i] ^= rnd(UINT64_C(1) << 22);
+    ask_off(0, -1, WHOLE);
+    ok(got.status == 3 && strstr(got.said, "a tie: "), "where pids and sequences are random, families tie: %s", got.said);
+
+    ids.count = 0;
+    make(&own, NOW - 20 * DAY, 1000000, 500, FEW);
+    ask_off(0, 0, WHOLE);
+    ok(got.status == 0 && is_named(&own, 0), "two exact times give an epoch that is no round time: %s", got.first);
+    ok(strstr(got.out, "by the known times the epoch is 2020-01-06T00:20:34.567Z, or up to 00:00:02 off"), "and how sure it is");
+    ask_off(20 * SECOND, 0, WHOLE);
+    ok(got.status == 3 && strstr(got.said, "leave the epoch open"), "a row that was written late leaves it open: %s", got.said);
+    ask_off(0, -1, DATE);
+    ok(got.status == 3 && strstr(got.said, "12:00:02 either way; give a more exact one"), "so does a date: %s", got.said);
+    ok(is_family(&own), "of the right widths");
+    ask_off(2 * HOUR + DAY, 0, WHOLE);
+    ok(got.status == 3 && strstr(got.said, "no layout gives the known IDs their times"), "times that do not agree: %s", got.said);
+
+    sfid_layout round = own;
+    round.epoch_ms = half_year(20);
+    ids.count = 0;
+    make(&round, NOW - 20 * DAY, 1000000, 500, FEW);
+    ask_off(20 * SECOND, 0, WHOLE);
+    ok(got.status == 0 && is_named(&round, 0) && strstr(got.said, "off by up to 00:01:00"),
+       "a round epoch is found, and said why: %s", got.said);
+    ask_off(0, -1, DATE);
+    ok(got.status == 0 && is_named(&round, 0), "also by a date: %s", got.first);
+
+    ids.count = 0;
+    make(&round, NOW - HOUR, 100000, 500, FEW);
+    ask_off(0, 0, WHOLE);
+    ok(got.status == 3 && strstr(got.said, "into the future") && strchr(got.first, '?'), "IDs of the future are told: %s",
+       got.said);
+
+    ids.count = 0;
+    make(&own, NOW - 20 * DAY, 1000000, 500, FEW);
+    for (size_t i = 0; i < ids.count; i++)
+        ids.id[i] &= ~(UINT64_C(3) << 22);
+    ask_off(0, -1, WHOLE);
+    ok(got.status == 3 && strstr(got.said, "of all times are the same"), "a time that moves in steps of 4 ms is told: %s",
+       got.said);
+}
+
+int main(void) {
+    limits();
+    mixtures();
+    overlaps();
+    discord();
+    epochs();
+    habits_of_makers();
+    few_ids();
+    no_layout();
+    return done_testing();
+}
