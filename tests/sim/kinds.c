@@ -157,11 +157,6 @@ static void take_down(struct host *h) {
     cause_begins(CAUSE_NUMBERS_MOVED, (int)(h - host), now_ns);
 }
 
-static struct host *any_host(void) {
-    argument_is_called("host");
-    return &host[below(&streams.faults, hosts)];
-}
-
 void exchange_numbers(void) {
     struct host *a = any_host(), *b = any_host();
     const unsigned number = a->number;
