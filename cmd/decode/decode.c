@@ -175,7 +175,7 @@ static int finish(struct decode *decode) {
     rounded_tell(&decode->rounded);
     if (decode->task == TASK_GUESS)
         makers_tell(&decode->makers, decode->guess.count);
-    if (decode->task == TASK_SHOW)
+    if (decode->task == TASK_SHOW || (decode->makers.all > 0 && decode->guess.count == 0))
         return decode->status;
     const int status =
         decode->task == TASK_GUESS ? guess_report(&decode->guess, format, decode->header) : stats_report(&decode->stats, format);
