@@ -186,6 +186,8 @@ static uint64_t bytes_read(struct sfid__tls *t) {
 
 bool sfid__tls_is_unanswered(struct sfid__tls *t) { return bytes_read(t) == 0; }
 
+bool sfid__tls_has_failed(const struct sfid__tls *t) { return t->failed; }
+
 enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
                                       struct sfid__error *why) {
     struct sfid__tls_guard guard;

@@ -35,6 +35,9 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
 /* True while no byte has come from the server. */
 bool sfid__tls_is_unanswered(struct sfid__tls *t);
 
+/* True once a step has failed for another reason than that nothing comes. No more steps are possible; the first one told why. */
+bool sfid__tls_has_failed(const struct sfid__tls *t);
+
 /* Sends the first *sent bytes. If *waits is not 0 these are none: wait, and call again with the same bytes. */
 enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
                                       struct sfid__error *why);
@@ -76,6 +79,11 @@ static inline enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, 
 static inline bool sfid__tls_is_unanswered(struct sfid__tls *t) {
     (void)t;
     return false;
+}
+
+static inline bool sfid__tls_has_failed(const struct sfid__tls *t) {
+    (void)t;
+    return true;
 }
 
 static inline enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,

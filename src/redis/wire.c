@@ -448,6 +448,11 @@ static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfi
     }
 }
 
+/* Whether the handshake goes on, but not in this time. One that has failed is told as it is, however late that was seen. */
+static bool is_slow(const struct sfid__wire *w, enum sfid__reply_class class, struct sfid__deadline *deadline) {
+    return class == SFID__REPLY_RETRY && !sfid__tls_has_failed(w->tls) && sfid__deadline_left_ms(deadline) == 0;
+}
+
 /* A server without TLS takes the handshake for an unfinished command, and waits. So it is asked after half of the time. */
 static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                      unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
@@ -458,13 +463,13 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
     if (class != SFID__REPLY_OK)
         return class;
     class = shake_hands(w, &half, why);
-    if (class == SFID__REPLY_RETRY && sfid__deadline_left_ms(&half) == 0) {
+    if (is_slow(w, class, &half)) {
         if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, turn, deadline)) {
             sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port; give its TLS port, or redis://");
             return SFID__REPLY_CONFIG;
         }
         class = shake_hands(w, deadline, why);
-        if (class == SFID__REPLY_RETRY && deadline->stop_at_ms == 0 && sfid__deadline_left_ms(deadline) == 0)
+        if (deadline->stop_at_ms == 0 && is_slow(w, class, deadline))
             too_late(why, "cannot connect: no answer to the TLS handshake in time");
     }
     return class;

@@ -15,7 +15,8 @@
 #define PONG "+PONG\r\n"
 
 static void url_at(const struct peer *p, const char *ca, const char *more, char url[URL]) {
-    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=60s&ca=%s/%s.pem%s", p->port, certificates, ca ? ca : "ca", more ? more : "");
+    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=60s&ca=%s/%s.pem%s", p->port, certificates, ca ? ca : "ca",
+             more ? more : "");
 }
 
 /* ---- names -------------------------------------------------------------------- */
@@ -250,6 +251,37 @@ static void test_bytes(void) {
     }
 }
 
+/* ---- a reason that is seen late ------------------------------------------------------- */
+
+enum { CONNECT_MS = 400 };
+static pid_t stopped;
+
+/* Stops the client until half of its time is over: it sees the alert when it would ask whether TLS is spoken at all. */
+static void serve_late(int fd, struct resp *in, struct peer_shared *s) {
+    char hello[4096];
+    (void)in;
+    if (recv(fd, hello, sizeof hello, 0) > 0)
+        kill(stopped, SIGSTOP);
+    for (const int64_t until = tap_now_ms() + CONNECT_MS / 2 + 1; tap_now_ms() < until;)
+        poll(NULL, 0, 1);
+    say(fd, s->send, s->send_len);
+    kill(stopped, SIGCONT);
+    wait_for_end(fd);
+}
+
+static void test_late(void) {
+    char url[URL];
+    struct sfid__error err = {.text = ""};
+    stopped = getpid();
+    struct peer p = start_peer(true, serve_late);
+    set_words(&p, BYTES(ALERT("\x50")));
+    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=%dms&ca=%s/ca.pem", p.port, CONNECT_MS, certificates);
+    is_i64(tls_ping(url, &err) < 0 && strstr(err.text, "internal error; see the server's log") != NULL, 1,
+           "an alert that is seen late is told");
+    diag("%s", err.text);
+    stop_peer(&p);
+}
+
 /* ---- where a reply ends --------------------------------------------------------------- */
 
 static void serve_words_and_end(int fd, struct resp *in, struct peer_shared *s) {
@@ -410,6 +442,7 @@ int main(int argc, char **argv) {
     test_accepted();
     test_settings();
     test_bytes();
+    test_late();
     test_cuts(false);
     test_cuts(true);
     test_left_over();
