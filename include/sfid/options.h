@@ -87,7 +87,10 @@ typedef struct sfid_options {
                                      with share generate from one page, under one pid; if it is used up, from up to four, each with
                                      a pid. Needs an app; with a server all need the same settings. Threads of two pages may call
                                      on_event at once. 2: joins a page that a process with 1 keeps. It starts no thread and takes
-                                     no on_event; when no process with 1 has that page any more, IDs end with the window */
+                                     no on_event; when no process with 1 has that page any more, IDs end with the window.
+                                     Where pids are not scarce, 0 is better: the processes of a page have one pid's rate
+                                     together, a call costs a tenth to half as much again, a stray write into the page hits all,
+                                     and neither pid nor sfid_status tells them apart (doc/performance.md) */
 } sfid_options;
 
 #define SFID_OPTIONS_INIT \

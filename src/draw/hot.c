@@ -81,20 +81,22 @@ static __attribute__((noinline)) int64_t next_in_hand(struct sfid__generator *g,
     return slow(g, (struct sfid__call){.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true}, out);
 }
 
-#define SAMPLE 16 /* of so many positions one is counted, for all of them */
+#define SAMPLE_BITS 6 /* of 64 positions one is counted, for all of them */
 #define SAMPLED_BITS 10
 
 /*
  * Counts positions that this process takes, for note_full() in crowd.c, which compares them with what all take in a tick or more. An
- * add for each call would cost a third of it. So of calls for one ID one in SAMPLE counts for all of them, chosen by the position's
- * bits as Fibonacci hashing spreads them (Knuth, The Art of Computer Programming, 6.4): of positions that follow one another each
- * 16th, give or take one, and of those that two processes take in turn as many for one as for the other. In a short sequence a sample
- * would say little.
+ * add for each call would cost a third of it, and one for each 16th call still half a nanosecond. So of calls for one ID one in 64
+ * counts for all of them, chosen by the position's bits as Fibonacci hashing spreads them (Knuth, The Art of Computer Programming,
+ * 6.4): of positions that follow one another each 64th, give or take one, and of those that two processes take in turn as many for
+ * one as for the other. In a short sequence a sample would say little: the shortest that has one is worth 16 of them a tick.
  */
 static SFID__HOT void count_mine(struct sfid__crowd *c, struct sfid__run run) {
-    const bool sampled = run.count == 1 && run.from->seq_bits >= SAMPLED_BITS;
-    if (!sampled || run.n * UINT64_C(0x9e3779b97f4a7c15) >> 60 == 0)
-        atomic_fetch_add_explicit(&c->mine, sampled ? SAMPLE : run.count, memory_order_relaxed); /* a statistic */
+    /* Two adds: gcc would compute a common addend from whether the caller's exchange took place. Both relaxed: a statistic. */
+    if (run.count > 1 || run.from->seq_bits < SAMPLED_BITS)
+        atomic_fetch_add_explicit(&c->mine, run.count, memory_order_relaxed);
+    else if (unlikely(run.n * UINT64_C(0x9e3779b97f4a7c15) >> (64 - SAMPLE_BITS) == 0))
+        atomic_fetch_add_explicit(&c->mine, UINT64_C(1) << SAMPLE_BITS, memory_order_relaxed);
 }
 
 /*
@@ -107,7 +109,9 @@ static SFID__HOT void count_mine(struct sfid__crowd *c, struct sfid__run run) {
  * the tick with `from`, which does not change. Other orders as in draw().
  */
 static SFID__HOT struct sfid__run draw_shared(struct sfid__generator *g, uint64_t tick, uint64_t want) {
-    struct sfid__generator *at = sfid__front(g);
+    /* Relaxed: sfid__front() reads it anew. Where none is seen, the look behind the exchange decides. */
+    const bool moves = atomic_load_explicit(&g->crowd.next, memory_order_relaxed) != NULL;
+    struct sfid__generator *at = unlikely(moves) ? sfid__front(g) : g;
     struct sfid__crowd *c = &at->crowd;
     struct sfid__record *r = atomic_load_explicit(&c->record, memory_order_acquire);
     const uint64_t capacity = sfid__record_capacity(r);
@@ -128,14 +132,18 @@ static SFID__HOT struct sfid__run draw_shared(struct sfid__generator *g, uint64_
     return run;
 }
 
-/* Not inlined: what it needs in registers would cost calls of other generators some. */
+/* Both not inlined: what they need in registers would cost calls of other generators some. */
 static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_shared(struct sfid__generator *g, uint64_t tick,
-                                                                                   bool may_sleep, struct sfid__call *out) {
+                                                                                   bool may_sleep) {
     const struct sfid__run run = draw_shared(g, tick, 1);
-    if (unlikely(run.count == 0))
+    return likely(run.from != NULL) ? sfid__compose_in(run.from, tick, run.n) : next_slow(g, may_sleep, NULL);
+}
+
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_number_shared(struct sfid__generator *g, uint64_t tick,
+                                                                                          bool may_sleep, struct sfid__call *out) {
+    const struct sfid__run run = draw_shared(g, tick, 1);
+    if (unlikely(run.from == NULL))
         return next_slow(g, may_sleep, out);
-    if (out == NULL)
-        return sfid__compose_in(run.from, tick, run.n);
     out->from = run.from;
     out->n = run.n;
     return 0;
@@ -163,7 +171,9 @@ static SFID__HOT int64_t draw(struct sfid__generator *g, bool may_sleep, struct 
     struct sfid__record *r = atomic_load_explicit(out ? &g->wide_record : &g->record, memory_order_acquire);
     if (unlikely(tick >= atomic_load_explicit(&r->limit, memory_order_acquire)) ||
         (atomic_load_explicit(&g->word_tick, memory_order_relaxed) != tick && unlikely(!is_in(g, r, tick, may_sleep))))
-        return g->shared ? next_shared(g, tick, may_sleep, out) : next_slow(g, may_sleep, out);
+        return !g->shared    ? next_slow(g, may_sleep, out)
+               : out == NULL ? next_shared(g, tick, may_sleep)
+                             : next_number_shared(g, tick, may_sleep, out);
     const uint64_t n = atomic_fetch_add_explicit(&r->word, 1, memory_order_relaxed);
     if (unlikely(sfid__record_tick(r, n) != tick)) /* the tick was used up meanwhile, or the record closed */
         return next_in_hand(g, r, n, may_sleep, out);
