@@ -366,18 +366,31 @@ static bool tell_epoch(const struct guess *guess, const struct family *best) {
     return false;
 }
 
-/* Tells about two makers whose numbers lie among one another. */
+/* Tells about IDs of two kinds that lie among one another. Returns whether they are likely of two layouts. */
 static bool tell_pair(struct guess *guess, size_t best, const struct body *body) {
     struct pair pair;
-    char name[2][NAME];
-    if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair))
+    char name[2][NAME], kinds[100];
+    if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair) ||
+        (pair.known && pair.kind != PAIR_LAYOUTS))
         return false;
+    snprintf(kinds, sizeof kinds, "%u %% such as %" PRIu64 ", the others such as %" PRIu64, pair.percent, pair.example[0],
+             pair.example[1]);
+    if (pair.kind == PAIR_HABITS) {
+        say("the IDs are of two kinds, %s: one layout explains both, as of busy and idle processes; if another program may have "
+            "made some, give the time of one of each kind by --known ID=TIME",
+            kinds);
+        return false;
+    }
     for (int i = 0; i < 2; i++) {
         guess->family[pair.family[i]].epoch.sure = false;
         name_of(guess, &guess->family[pair.family[i]], true, name[i]);
     }
-    say("these look like IDs of two layouts, among one another: %u %% of %s, the others of %s; guess each kind separately",
-        pair.percent, name[0], name[1]);
+    if (pair.kind == PAIR_EITHER)
+        say("the IDs are of two kinds, %s: of %s alone, or some of %s; the time of one of each kind by --known ID=TIME may tell",
+            kinds, name[0], name[1]);
+    else
+        say("these look like IDs of two layouts, among one another, %s: of %s and of %s; guess each kind separately", kinds,
+            name[0], name[1]);
     return true;
 }
 
@@ -403,8 +416,8 @@ int guess_report(struct guess *guess, enum view_format format, bool header) {
     size_t order[GUESS_LAYOUTS];
     if (guess->now == 0)
         guess->now = moment_now().unix_ms;
-    guess_sort(&guess->narrow);
-    guess_sort(&guess->wide);
+    guess_sort(&guess->narrow, guess->known, guess->knowns);
+    guess_sort(&guess->wide, NULL, 0);
     bool sure = guess->wide.seen == 0 || guess->narrow.seen == 0;
     if (!sure)
         say("these are IDs of 64 and of 128 bits; guess each kind separately");
