@@ -339,9 +339,39 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
     return false;
 }
 
+/* Finds a layout with a name whose epoch is whole quarters of an hour away, as times are that were taken for those of another zone. */
+static const struct candidate *in_other_zone(const struct guess *guess, const struct family *family, int64_t *away) {
+    const int64_t quarter = 15 * MINUTE, most = 14 * HOUR, off = family->epoch.within;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const struct candidate *c = &guess->candidate[i];
+        const int64_t distance = family->epoch.ms - c->epoch_ms, size = distance < 0 ? -distance : distance;
+        *away = (distance < 0 ? -1 : 1) * (size + quarter / 2) / quarter * quarter;
+        if (&guess->family[c->family] == family && *away != 0 && size <= most && distance - *away <= off && *away - distance <= off)
+            return c;
+    }
+    return NULL;
+}
+
+/* Midnights in UTC are chosen often enough. */
+static bool tell_zone(const struct guess *guess, const struct family *best) {
+    char text[DATE_ROOM];
+    int64_t away;
+    const bool open = guess->knowns && !best->wide && best->epoch.sure && !best->epoch.own && best->epoch.ms % DAY != 0 &&
+                      best->epoch.within <= MINUTE;
+    const struct candidate *c = open ? in_other_zone(guess, best, &away) : NULL;
+    if (c == NULL)
+        return false;
+    *view_put_age(text, away < 0 ? -away : away) = '\0';
+    say("the epoch is %s %s that of %s: has the known time the zone that it was given with?", text, away < 0 ? "before" : "after",
+        c->view.name);
+    return true;
+}
+
 static bool tell_epoch(const struct guess *guess, const struct family *best) {
     enum { ENOUGH = 20 };
     char name[NAME], text[DATE_ROOM];
+    if (tell_zone(guess, best))
+        return false;
     name_of(guess, best, true, name);
     if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still && best->ids >= ENOUGH) {
         say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones", best->still, name);
