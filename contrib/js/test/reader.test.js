@@ -20,6 +20,16 @@ test('an ID is a BigInt inside and a string in JSON', () => {
 test('a number is no ID', () => {
   for (const call of [decode, toText, (id) => new Layout().split(id)]) assert.throws(() => call(7), /TypeError.*not number/);
   assert.throws(() => fromText(7, 'dec'), TypeError);
+  for (const wrong of [7, 175928847299117063, undefined, null, true, {}, [5n]]) {
+    for (const call of [couldBe, byForm, damage, (id) => rounding(['5', id])]) assert.throws(() => call(wrong), /TypeError: a string or a BigInt is needed/);
+  }
+  assert.deepEqual(names(175928847299117063n), names('175928847299117063'));
+  assert.deepEqual(rounding([175928847299117060n]), rounding([' 175928847299117060']));
+  const layout = new Layout('discord');
+  for (const wrong of [null, '', '2024-01-01', true, [], undefined]) {
+    for (const call of ['minAt', 'maxAt', 'tickAt']) assert.throws(() => layout[call](wrong), /TypeError: a Date/);
+  }
+  assert.throws(() => layout.minAt(new Date('x')), /no moment/);
   assert.throws(() => decode(-1n), { code: 'SFID_EINVAL' });
   assert.throws(() => decode('12x'), { code: 'SFID_EINVAL', at: 2 });
   assert.throws(() => decode(1n << 64n), { code: 'SFID_EINVAL' });
@@ -124,6 +134,8 @@ test('damaged texts', () => {
     assert.notEqual(damage(text), '', text);
   }
   assert.match(damage('4.79E+17'), /digits are lost/);
+  assert.equal(damage('4,79E+17'), damage('4.79E+17'));
+  assert.match(damage('4.793860718915051520e+17'), /last digits may be lost/); // as NumPy's savetxt writes them
   assert.match(damage('="479386071891505153"'), /digits inside are whole/);
   for (const text of ['', '479386071891505153', '0ujtsYcgvSTl8PAuAdqWYSMnLOv', '01ARZ3NDEKTSV4RRFFQ69G5FAV', '1e', '.5']) assert.equal(damage(text), '', text);
 });
