@@ -44,7 +44,7 @@ export interface Field {
 export const presets: readonly string[];
 export const widePresets: readonly string[];
 
-/** A preset's name, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of up to 128 bits, such as 'uuid7'. */
+/** A preset's name, sonyflake@EPOCH_MS, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of up to 128 bits, such as 'uuid7'. */
 export class Layout {
   constructor(text?: string);
   readonly text: string;

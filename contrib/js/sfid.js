@@ -177,9 +177,13 @@ function readWidths(text) {
 function readLayout(text) {
   if (Object.hasOwn(NARROW, text)) return [text, 64, ...NARROW[text]];
   if (Object.hasOwn(WIDE, text)) return [text, 128, ...WIDE[text]];
-  const epoch = Number(/^awsflake@(-?\d+)$/.exec(text)?.[1] ?? NaN);
+  const [, name, ms] = /^(awsflake|sonyflake2?)@(-?\d+)$/.exec(text) ?? [];
+  const epoch = Number(ms ?? NaN);
   if (!isEpoch(epoch)) return readWidths(text);
-  return epoch === WIDE.awsflake[0] ? readLayout('awsflake') : [`awsflake@${epoch}`, 128, epoch, ...WIDE.awsflake.slice(1)];
+  const same = (name === 'awsflake' ? [name] : ['sonyflake', 'sonyflake2']).find((own) => (NARROW[own] ?? WIDE[own])[0] === epoch);
+  if (same) return readLayout(same);
+  // The machine of Sonyflake is a word of its presets alone.
+  return name === 'awsflake' ? [`${name}@${epoch}`, 128, epoch, ...WIDE[name].slice(1)] : [`sonyflake@${epoch}`, 64, epoch, 10, 'time:39 seq:8 pid:16'];
 }
 
 // The fields with their places.

@@ -30,6 +30,18 @@ test('a number is no ID', () => {
     for (const call of ['minAt', 'maxAt', 'tickAt']) assert.throws(() => layout[call](wrong), /TypeError: a Date/);
   }
   assert.throws(() => layout.minAt(new Date('x')), /no moment/);
+});
+
+test('sonyflake and awsflake with another epoch, as sfid decode --guess --known prints them', () => {
+  const own = new Layout('sonyflake@1593561600000');
+  assert.deepEqual({ ...own.split(5n << 24n | 6n << 16n | 7n) }, { reserved: 0n, time: 5n, seq: 6n, pid: 7n });
+  assert.equal(own.decode(5n << 24n).unixMs, 1593561600050n);
+  const texts = { 'sonyflake@5': 'sonyflake@5', 'sonyflake2@5': 'sonyflake@5', 'sonyflake@-0': 'sonyflake@0', 'sonyflake@1735689600000': 'sonyflake2',
+    'sonyflake2@1409529600000': 'sonyflake', 'awsflake@5': 'awsflake@5', 'awsflake@1577836800000': 'awsflake' };
+  for (const [text, want] of Object.entries(texts)) assert.equal(new Layout(text).text, want);
+  for (const text of ['sonyflake@', 'sonyflake@+5', 'sonyflake@253402300800000', 'sonyflake3@5', 'twitter@5', 'awsflake2@5']) {
+    assert.throws(() => new Layout(text), { code: 'SFID_EINVAL' }, text);
+  }
   assert.throws(() => decode(-1n), { code: 'SFID_EINVAL' });
   assert.throws(() => decode('12x'), { code: 'SFID_EINVAL', at: 2 });
   assert.throws(() => decode(1n << 64n), { code: 'SFID_EINVAL' });
