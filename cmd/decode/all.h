@@ -126,7 +126,7 @@ void csv_write(enum view_format format, const struct field *field);
 
 #define GUESS_LAYOUTS 32
 #define GUESS_SAMPLE 1024 /* IDs in the sample */
-#define GUESS_ROOM (GUESS_SAMPLE + 2)
+#define GUESS_ROOM (GUESS_SAMPLE + 2 + ARGS_LIST)
 #define GUESS_SINCE INT64_C(1262304000000) /* 2010, the year of Twitter's Snowflake, the first such IDs */
 
 /* A layout that has a name. */
@@ -223,8 +223,8 @@ bool guess_makes_sense(const struct guess *guess, const struct family *family, i
 /* Takes IDs of the family apart. */
 const struct view *guess_view(const struct guess *guess, size_t family);
 
-/* Sorts the sample and leaves out copies. */
-void guess_sort(struct sample *sample);
+/* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
+void guess_sort(struct sample *sample, const struct known *known, size_t knowns);
 
 /* Judges one family by sorted IDs. */
 void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
@@ -248,11 +248,14 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out);
 /* ---- pair.c: finds IDs of two families among one another ----------------- */
 
 struct pair {
+    enum { PAIR_LAYOUTS, PAIR_EITHER, PAIR_HABITS } kind; /* two layouts; these or habits; two habits of the makers of one layout */
     size_t family[2];
-    unsigned percent; /* of the first */
+    unsigned percent;    /* of the first */
+    uint64_t example[2]; /* an ID of each, beyond doubt */
+    bool known;          /* a time is known of each */
 };
 
-/* Looks whether another family together with the best one explains sorted IDs of 64 bits much better. */
+/* Looks whether the best family with another, or twice by itself, explains sorted IDs of 64 bits much better. */
 bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size_t count, struct pair *pair);
 
 /* ---- guess.c: guesses which layout IDs have ------------------------------ */

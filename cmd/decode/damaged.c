@@ -22,10 +22,22 @@ static bool is_formula(const char *text, size_t len) {
     return digits > 0 && len == 1 + quotes + digits + quotes && text[len - 1] == '"' && text[len - quotes] == '"';
 }
 
+/* The first digits of a text, which may have a point among them, as a number; 0: it is no ID. */
+static uint64_t read_digits(const char *text, size_t count) {
+    char digits[20];
+    uint64_t value;
+    for (size_t n = 0; n < count; text++)
+        if (is_digit(*text))
+            digits[n++] = *text;
+    digits[count] = '\0';
+    return read_u64(digits, INT64_MAX, &value) ? value : 0;
+}
+
 /* A decimal number with an exponent: 4.79E+17. */
 struct scientific {
-    size_t digits;  /* that are written, without zeros at either end */
-    uint64_t whole; /* of the number */
+    size_t digits;  /* that are written */
+    uint64_t whole; /* digits of the number */
+    uint64_t value; /* if it is as long as an ID, and all its digits are written; or 0 */
     char letter;
     bool padded; /* E+017 */
 };
@@ -52,6 +64,7 @@ static bool read_scientific(const char *text, size_t len, struct scientific *s) 
         exponent = exponent * 10 + (unsigned)(text[at] - '0');
     s->whole = before + exponent;
     s->digits = before + behind;
+    s->value = s->digits < s->whole || s->whole > 19 ? 0 : read_digits(text, s->whole);
     return true;
 }
 
@@ -79,7 +92,10 @@ bool damaged_explain(const char *text, size_t len, char why[READER_WHY]) {
         snprintf(why, READER_WHY, "has the apostrophe by which a spreadsheet keeps digits as text: none is lost; leave it out");
     } else if (read_scientific(text, len, &s)) {
         const char *by = s.letter == 'e' ? "Python, pandas, R or JavaScript" : s.padded ? "a program on Windows" : "a spreadsheet";
-        if (s.digits >= s.whole)
+        if (s.value > EXACT && rounded_may_be(s.value))
+            snprintf(why, READER_WHY,
+                     "is a number as %s writes it: its last digits are lost; read it anew from its source, as text", by);
+        else if (s.digits >= s.whole)
             snprintf(why, READER_WHY, "is a number as %s writes it: no digit is lost; write it without an exponent", by);
         else
             snprintf(why, READER_WHY,

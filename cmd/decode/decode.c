@@ -23,6 +23,9 @@ static const char *find_hint(struct decode *decode, const struct found *found, b
     const struct source *source = &decode->source;
     if (argument)
         return hint_argument(found->id);
+    if (source->column.separator && !source->column.header && found->line == 1 && !found->fault && found->len > 0 &&
+        (found->id[0] < '0' || found->id[0] > '9') && !decode->hinted)
+        return "; if the first line has names: --header";
     if (decode->hinted || (decode->streams && source->key == NULL) || decode->reader.form == SFID_BYTES)
         return "";
     const char *hint = source->key == NULL ? hint_line(found->record, found->record_len, true)

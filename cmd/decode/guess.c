@@ -339,9 +339,39 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
     return false;
 }
 
+/* Finds a layout with a name whose epoch is whole quarters of an hour away, as times are that were taken for those of another zone. */
+static const struct candidate *in_other_zone(const struct guess *guess, const struct family *family, int64_t *away) {
+    const int64_t quarter = 15 * MINUTE, most = 14 * HOUR, off = family->epoch.within;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const struct candidate *c = &guess->candidate[i];
+        const int64_t distance = family->epoch.ms - c->epoch_ms, size = distance < 0 ? -distance : distance;
+        *away = (distance < 0 ? -1 : 1) * (size + quarter / 2) / quarter * quarter;
+        if (&guess->family[c->family] == family && *away != 0 && size <= most && distance - *away <= off && *away - distance <= off)
+            return c;
+    }
+    return NULL;
+}
+
+/* Midnights in UTC are chosen often enough. */
+static bool tell_zone(const struct guess *guess, const struct family *best) {
+    char text[DATE_ROOM];
+    int64_t away;
+    const bool open = guess->knowns && !best->wide && best->epoch.sure && !best->epoch.own && best->epoch.ms % DAY != 0 &&
+                      best->epoch.within <= MINUTE;
+    const struct candidate *c = open ? in_other_zone(guess, best, &away) : NULL;
+    if (c == NULL)
+        return false;
+    *view_put_age(text, away < 0 ? -away : away) = '\0';
+    say("the epoch is %s %s that of %s: has the known time the zone that it was given with?", text, away < 0 ? "before" : "after",
+        c->view.name);
+    return true;
+}
+
 static bool tell_epoch(const struct guess *guess, const struct family *best) {
     enum { ENOUGH = 20 };
     char name[NAME], text[DATE_ROOM];
+    if (tell_zone(guess, best))
+        return false;
     name_of(guess, best, true, name);
     if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still && best->ids >= ENOUGH) {
         say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones", best->still, name);
@@ -366,18 +396,31 @@ static bool tell_epoch(const struct guess *guess, const struct family *best) {
     return false;
 }
 
-/* Tells about two makers whose numbers lie among one another. */
+/* Tells about IDs of two kinds that lie among one another. Returns whether they are likely of two layouts. */
 static bool tell_pair(struct guess *guess, size_t best, const struct body *body) {
     struct pair pair;
-    char name[2][NAME];
-    if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair))
+    char name[2][NAME], kinds[100];
+    if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair) ||
+        (pair.known && pair.kind != PAIR_LAYOUTS))
         return false;
+    snprintf(kinds, sizeof kinds, "%u %% such as %" PRIu64 ", the others such as %" PRIu64, pair.percent, pair.example[0],
+             pair.example[1]);
+    if (pair.kind == PAIR_HABITS) {
+        say("the IDs are of two kinds, %s: one layout explains both, as of busy and idle processes; if another program may have "
+            "made some, give the time of one of each kind by --known ID=TIME",
+            kinds);
+        return false;
+    }
     for (int i = 0; i < 2; i++) {
         guess->family[pair.family[i]].epoch.sure = false;
         name_of(guess, &guess->family[pair.family[i]], true, name[i]);
     }
-    say("these look like IDs of two layouts, among one another: %u %% of %s, the others of %s; guess each kind separately",
-        pair.percent, name[0], name[1]);
+    if (pair.kind == PAIR_EITHER)
+        say("the IDs are of two kinds, %s: of %s alone, or some of %s; the time of one of each kind by --known ID=TIME may tell",
+            kinds, name[0], name[1]);
+    else
+        say("these look like IDs of two layouts, among one another, %s: of %s and of %s; guess each kind separately", kinds,
+            name[0], name[1]);
     return true;
 }
 
@@ -403,8 +446,8 @@ int guess_report(struct guess *guess, enum view_format format, bool header) {
     size_t order[GUESS_LAYOUTS];
     if (guess->now == 0)
         guess->now = moment_now().unix_ms;
-    guess_sort(&guess->narrow);
-    guess_sort(&guess->wide);
+    guess_sort(&guess->narrow, guess->known, guess->knowns);
+    guess_sort(&guess->wide, NULL, 0);
     bool sure = guess->wide.seen == 0 || guess->narrow.seen == 0;
     if (!sure)
         say("these are IDs of 64 and of 128 bits; guess each kind separately");

@@ -119,7 +119,7 @@ static bool find_object_id(const char *text, size_t len, struct made *made) {
 /* 96 bits in 20 digits of 5: the last four bits are 0. */
 static bool find_xid(const char *text, size_t len, struct made *made) {
     uint8_t n[BYTES];
-    if (!read_number(base32hex, text, len, n) || bits_of(n, 0, 4) != 0)
+    if (all_decimal(text, len) || !read_number(base32hex, text, len, n) || bits_of(n, 0, 4) != 0)
         return false;
     set(made, "xid", "an xid", NULL);
     set_time(made, (int64_t)bits_of(n, 68, 32) * 1000, OBJECT_ID_SINCE);

@@ -174,6 +174,7 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
         return task == -1;
     if (!free_of(args, task, plain, COUNT_OF(plain)))
         return false;
+    decode->source.keep = NULL; /* what is said of all IDs is the only output */
     if (task == GUESS) {
         decode->task = TASK_GUESS;
         guess_begin(&decode->guess, args->value[FROM] ? decode->reader.form : SFID_DEC);

@@ -6,12 +6,14 @@
  * sees the gap. If they overlap, each ID goes to the family that is less
  * surprised by its pid and sequence, both families learn from their IDs, and
  * so on. Then both together have to explain all IDs better than one does, by
- * more than it costs to say which ID is whose.
+ * more than it costs to say which ID is whose; and better than one family with
+ * two habits, as of busy and idle processes.
  */
 #include "decode/all.h"
 
 #define LENGTHS 65
 #define ROUNDS 4
+#define NOTHING (-1e9) /* bits of what is not possible */
 
 enum { PID, SEQ, FIELDS };
 
@@ -134,16 +136,34 @@ static double surprise(const struct lesson *lesson, const struct tally *tally, s
 
 /* ---- two families ----------------------------------------------------------------- */
 
-/* Shares the IDs out. */
-static void share_out(const struct lesson *a, const struct lesson *b, size_t count, bool second[GUESS_ROOM]) {
+/* Which IDs are the second family's, and how sure that is, in bits: below 0 for these. */
+struct shares {
+    bool second[GUESS_ROOM];
+    double margin[GUESS_ROOM];
+};
+
+/*
+ * Shares the IDs out. At first both families learn from all IDs, or the second
+ * one from those that are unusual for the first: each finds what the other misses.
+ */
+static void share_out(const struct lesson *a, const struct lesson *b, size_t count, bool unusual, struct shares *out) {
     static struct tally tally[2];
-    memset(second, 0, GUESS_ROOM * sizeof *second);
+    bool *second = out->second;
+    double sum = 0;
+    memset(out, 0, sizeof *out);
     recount(a, second, false, count, &tally[0]);
-    recount(b, second, false, count, &tally[1]);
+    for (size_t i = 0; i < count; i++)
+        sum += surprise(a, &tally[0], i, true);
+    for (size_t i = 0; i < count; i++)
+        second[i] = unusual && surprise(a, &tally[0], i, true) > sum / (double)count;
+    recount(a, second, false, count, &tally[0]);
+    recount(b, second, unusual, count, &tally[1]);
     for (int round = 0; round < ROUNDS; round++) {
+        const bool all = round == 0 && !unusual;
         for (size_t i = 0; i < count; i++) {
             const bool was = second[i];
-            second[i] = surprise(a, &tally[0], i, round == 0 || !was) > surprise(b, &tally[1], i, round == 0 || was);
+            out->margin[i] = surprise(b, &tally[1], i, all || was) - surprise(a, &tally[0], i, all || !was);
+            second[i] = out->margin[i] < 0;
         }
         recount(a, second, false, count, &tally[0]);
         recount(b, second, true, count, &tally[1]);
@@ -151,48 +171,90 @@ static void share_out(const struct lesson *a, const struct lesson *b, size_t cou
 }
 
 /* Judges the IDs of one of the two, less what it takes to say that they are its. */
-static double judge_share(struct guess *guess, size_t family, const sfid_wide *id, size_t count, const bool *second, bool which,
-                          size_t *share) {
+static double judge_share(struct guess *guess, size_t family, const sfid_wide *id, size_t count, const struct shares *shares,
+                          bool which) {
+    enum { LEAST = 8 };
     static sfid_wide own[GUESS_ROOM];
-    *share = 0;
+    size_t share = 0;
     for (size_t i = 0; i < count; i++)
-        if (second[i] == which)
-            own[(*share)++] = id[i];
-    guess_judge(guess, family, own, *share);
-    return guess->family[family].possible ? guess->family[family].bits - (double)*share * (logarithm[count] - logarithm[*share])
-                                          : 0;
+        if (shares->second[i] == which)
+            own[share++] = id[i];
+    guess_judge(guess, family, own, share);
+    if (share < LEAST || !guess->family[family].possible)
+        return NOTHING;
+    return guess->family[family].bits - (double)share * (logarithm[count] - logarithm[share]);
+}
+
+/* Returns how well the best family and another explain the IDs together, or NOTHING. */
+static double judge_pair(struct guess *guess, size_t best, size_t other, const sfid_wide *id, size_t count, struct shares *out) {
+    static struct lesson lesson[2];
+    static struct shares shares;
+    double most = NOTHING;
+    learn(guess, best, id, count, &lesson[0]);
+    learn(guess, other, id, count, &lesson[1]);
+    for (int unusual = 0; lesson[1].possible && unusual < 2; unusual++) {
+        share_out(&lesson[0], &lesson[1], count, unusual, &shares);
+        const double bits = judge_share(guess, best, id, count, &shares, false) - logarithm[count] +
+                            judge_share(guess, other, id, count, &shares, true);
+        if (bits <= most)
+            continue;
+        most = bits;
+        *out = shares;
+    }
+    return most;
+}
+
+static void describe(const struct guess *guess, const sfid_wide *id, size_t count, const struct shares *shares, struct pair *pair) {
+    enum { SURE = 4 };
+    size_t first = 0, clear[2] = {0, 0};
+    bool known[2] = {false, false};
+    for (size_t i = 0; i < count; i++) {
+        const double margin = shares->margin[i];
+        first += !shares->second[i];
+        clear[0] = margin > shares->margin[clear[0]] ? i : clear[0];
+        clear[1] = margin < shares->margin[clear[1]] ? i : clear[1];
+        for (size_t k = 0; k < guess->knowns; k++)
+            if (guess->known[k].id == id[i].low && (margin < -SURE || margin > SURE))
+                known[shares->second[i]] = true;
+    }
+    pair->percent = (unsigned)(first * 100 / count);
+    pair->example[0] = id[clear[0]].low;
+    pair->example[1] = id[clear[1]].low;
+    pair->known = known[0] && known[1];
 }
 
 bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size_t count, struct pair *pair) {
-    enum { ENOUGH = 32, LEAST = 8, EVIDENCE = 20 };
-    static struct lesson lesson[2];
-    static bool second[GUESS_ROOM];
+    enum { ENOUGH = 32, EVIDENCE = 20 };
+    static struct shares shares, found;
     const struct family judged = guess->family[best];
     const size_t knowns = guess->knowns;
-    bool found = false;
+    double two = NOTHING;
     if (count < ENOUGH)
         return false;
     for (size_t i = 1; i < COUNT_OF(logarithm); i++)
         logarithm[i] = log2_of((double)i);
     guess->knowns = 0; /* they are of one of the two */
     guess_judge(guess, best, id, count);
-    double most = guess->family[best].bits + EVIDENCE;
-    learn(guess, best, id, count, &lesson[0]);
+    const double one = guess->family[best].bits;
     for (size_t other = 0; other < guess->families; other++) {
-        size_t shares[2];
-        learn(guess, other, id, count, &lesson[1]);
-        if (other == best || !lesson[1].possible)
+        const double bits = other == best ? NOTHING : judge_pair(guess, best, other, id, count, &shares);
+        if (bits <= two)
             continue;
-        share_out(&lesson[0], &lesson[1], count, second);
-        const double bits = judge_share(guess, best, id, count, second, false, &shares[0]) - logarithm[count] +
-                            judge_share(guess, other, id, count, second, true, &shares[1]);
-        if (bits <= most || shares[0] < LEAST || shares[1] < LEAST)
-            continue;
-        most = bits;
-        found = true;
-        *pair = (struct pair){{best, other}, (unsigned)(shares[0] * 100 / count)};
+        two = bits;
+        found = shares;
+        *pair = (struct pair){PAIR_LAYOUTS, {best, other}, 0, {0, 0}, false};
+    }
+    const double habits = judge_pair(guess, best, best, id, count, &shares);
+    if (habits > two - EVIDENCE)
+        pair->kind = PAIR_EITHER;
+    if (habits > two + EVIDENCE) {
+        found = shares;
+        *pair = (struct pair){PAIR_HABITS, {best, best}, 0, {0, 0}, false};
     }
     guess->knowns = knowns;
     guess->family[best] = judged;
-    return found;
+    if (two <= one + EVIDENCE && habits <= one + EVIDENCE)
+        return false;
+    describe(guess, id, count, &found, pair);
+    return true;
 }

@@ -157,14 +157,18 @@ static bool take_fraction(const char **p, struct moment *out) {
     return true;
 }
 
-/* Reads Z or +HH:MM, in seconds. */
+/* Reads Z or +HH:MM, in seconds; also +HH, as PostgreSQL writes it. */
 static bool take_zone(const char **p, int64_t *offset) {
     int64_t hours, minutes;
     *offset = 0;
     if (take(p, 'Z') || take(p, 'z'))
         return true;
     const char sign = **p;
-    if ((sign != '+' && sign != '-') || !take_pair(p, sign, 23, &hours) || !take_pair(p, ':', 59, &minutes))
+    if ((sign != '+' && sign != '-') || !take_pair(p, sign, 23, &hours))
+        return false;
+    if (**p == '\0')
+        minutes = 0;
+    else if (!take_pair(p, ':', 59, &minutes))
         return false;
     *offset = (hours * 3600 + minutes * 60) * (sign == '-' ? -1 : 1);
     return true;

@@ -4,7 +4,8 @@
  *
  * These follow the documents of their makers; no test runs them. Each is a list
  * of forms. SQL Server shifts only since 2022, so there it divides; a literal
- * above 2^31 is no integer there unless it is cast.
+ * above 2^31 is no integer there unless it is cast; and an index on a computed
+ * column needs a style with each time that is read from text.
  *
  * Sources: cloud.google.com/bigquery/docs/reference/standard-sql;
  * docs.snowflake.com/en/sql-reference; docs.aws.amazon.com/redshift/latest/dg;
@@ -36,11 +37,11 @@ static const struct warehouse {
      "date)",
      "DATEDIFF(microsecond, TIMESTAMP '1970-01-01 00:00:00', $a)", "($a / $n)", "LEAST(GREATEST($a, $n), $m)"},
     {"SQL Server", "CAST($n AS bigint)", "($a / $n)", "($a % $n)",
-     "DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CAST('1970-01-01' AS "
-     "datetime2(3))))",
-     "CAST(DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CAST('1970-01-01' AS "
-     "datetime2(3)))) AS date)",
-     "DATEDIFF_BIG(MICROSECOND, CAST('1970-01-01' AS datetime2(6)), $a)", "($a / $n)",
+     "DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CONVERT("
+     "datetime2(3), '1970-01-01T00:00:00', 126)))",
+     "CAST(DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CONVERT("
+     "datetime2(3), '1970-01-01T00:00:00', 126))) AS date)",
+     "DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '1970-01-01T00:00:00', 126), $a)", "($a / $n)",
      "CASE WHEN $a < $n THEN $n WHEN $a > $m THEN $m ELSE $a END"},
 };
 

@@ -19,8 +19,28 @@ static char last_of(const char *text, size_t len) {
     return len > 0 ? text[len - 1] : '\0';
 }
 
+/* What another program has to unpack first, by its first bytes (RFC 1952, RFC 8878, the formats of bzip2 and xz; Unicode 15, 2.6). */
+static const char *hint_packed(const char *text, size_t len) {
+    static const struct {
+        const char *begin, *hint;
+    } kinds[] = {{"\x1f\x8b", "; this is compressed: gzip -dc"},
+                 {"BZh", "; this is compressed: bzip2 -dc"},
+                 {"\xfd"
+                  "7zXZ",
+                  "; this is compressed: xz -dc"},
+                 {"\x28\xb5\x2f\xfd", "; this is compressed: zstd -dc"},
+                 {"\xff\xfe", "; this is UTF-16: iconv -f UTF-16 -t UTF-8"},
+                 {"\xfe\xff", "; this is UTF-16: iconv -f UTF-16 -t UTF-8"}};
+    for (size_t i = 0; i < COUNT_OF(kinds); i++)
+        if (len >= strlen(kinds[i].begin) && memcmp(text, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+            return kinds[i].hint;
+    return "";
+}
+
 const char *hint_line(const char *text, size_t len, bool columns) {
-    const char first = first_of(text, len);
+    const char first = first_of(text, len), *packed = hint_packed(text, len);
+    if (packed[0])
+        return packed;
     if (first == '[')
         return "; for a JSON array: jq -r '.[]'";
     if (first == '{' && columns)
@@ -40,15 +60,18 @@ const char *hint_line(const char *text, size_t len, bool columns) {
 }
 
 const char *hint_object(const char *text, size_t len) {
-    const char first = first_of(text, len), last = last_of(text, len);
+    const char first = first_of(text, len), last = last_of(text, len), *packed = hint_packed(text, len);
+    if (packed[0])
+        return packed;
     if (first == '[' || (first == '{' && last == ','))
         return "; for the objects of an array: jq -c '.[]'";
     return first == '{' && last != '}' ? "; for objects over several lines: jq -c ." : "";
 }
 
 const char *hint_columns(char separator, const char *text, size_t len) {
-    if (has(text, len, separator))
-        return "";
+    const char *packed = hint_packed(text, len);
+    if (packed[0] || has(text, len, separator))
+        return packed;
     if (has(text, len, separator == ',' ? '\t' : ','))
         return separator == ',' ? "; for TABs between columns: --tsv" : "; for commas between columns: --csv";
     if (!has(text, len, ';'))

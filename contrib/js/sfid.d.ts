@@ -44,7 +44,7 @@ export interface Field {
 export const presets: readonly string[];
 export const widePresets: readonly string[];
 
-/** A preset's name, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of up to 128 bits, such as 'uuid7'. */
+/** A preset's name, sonyflake@EPOCH_MS, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of up to 128 bits, such as 'uuid7'. */
 export class Layout {
   constructor(text?: string);
   readonly text: string;
@@ -86,16 +86,16 @@ export interface Candidate {
  * The layouts that could have made an ID: they date it between 2010, or the second day of their epoch, and a day after now. None of
  * them need have. layouts: some besides the presets, which come first.
  */
-export function couldBe(text: string, options?: { now?: number; layouts?: (Layout | string)[] }): Candidate[];
+export function couldBe(text: Id, options?: { now?: number; layouts?: (Layout | string)[] }): Candidate[];
 
 /** What a text is by its form alone: a UUID, ULID, ObjectId, KSUID or xid, with its time and its parts; else null. */
-export function byForm(text: string): { name: string; time?: Date; [part: string]: unknown } | null;
+export function byForm(text: Id): { name: string; time?: Date; [part: string]: unknown } | null;
 
 /** A sentence on what a spreadsheet or a floating-point number did to a text, or ''. */
-export function damage(text: string): string;
+export function damage(text: Id): string;
 
 /**
  * Do all decimal IDs above 2^53 among the texts look rounded? by says to what; count is how many there are; chance is that of as many
  * sound ones. null: no, or by a chance above 1 in 16.
  */
-export function rounding(texts: string[]): { by: 'double' | 'javascript' | 'spreadsheet'; count: number; chance: number } | null;
+export function rounding(texts: Id[]): { by: 'double' | 'javascript' | 'spreadsheet'; count: number; chance: number } | null;

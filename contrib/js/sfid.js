@@ -126,6 +126,12 @@ function whole(id) {
   return value;
 }
 
+// What was pasted, or an ID: a text all the same.
+function textOf(given) {
+  if (typeof given !== 'string' && typeof given !== 'bigint') throw new TypeError(`a string or a BigInt is needed, not ${typeof given}`);
+  return `${given}`.trim();
+}
+
 // ---- layouts ----
 
 // In JSON all whole numbers are strings, since JSON's readers round those above 2^53.
@@ -171,9 +177,13 @@ function readWidths(text) {
 function readLayout(text) {
   if (Object.hasOwn(NARROW, text)) return [text, 64, ...NARROW[text]];
   if (Object.hasOwn(WIDE, text)) return [text, 128, ...WIDE[text]];
-  const epoch = Number(/^awsflake@(-?\d+)$/.exec(text)?.[1] ?? NaN);
+  const [, name, ms] = /^(awsflake|sonyflake2?)@(-?\d+)$/.exec(text) ?? [];
+  const epoch = Number(ms ?? NaN);
   if (!isEpoch(epoch)) return readWidths(text);
-  return epoch === WIDE.awsflake[0] ? readLayout('awsflake') : [`awsflake@${epoch}`, 128, epoch, ...WIDE.awsflake.slice(1)];
+  const same = (name === 'awsflake' ? [name] : ['sonyflake', 'sonyflake2']).find((own) => (NARROW[own] ?? WIDE[own])[0] === epoch);
+  if (same) return readLayout(same);
+  // The machine of Sonyflake is a word of its presets alone.
+  return name === 'awsflake' ? [`${name}@${epoch}`, 128, epoch, ...WIDE[name].slice(1)] : [`sonyflake@${epoch}`, 64, epoch, 10, 'time:39 seq:8 pid:16'];
 }
 
 // The fields with their places.
@@ -192,6 +202,7 @@ const valueOf = (field, id) => (id >> BigInt(field.shift)) & ones(field.bits);
 
 function milliseconds(moment) {
   if (typeof moment === 'bigint') return moment;
+  if (typeof moment !== 'number' && !(moment instanceof Date)) throw new TypeError('a Date, or milliseconds since 1970, are needed');
   const ms = Math.floor(Number(moment));
   if (!Number.isFinite(ms)) throw invalid('this is no moment');
   return BigInt(ms);
@@ -318,7 +329,8 @@ const BY_FORM = [
   }],
 ];
 
-export function byForm(text) {
+export function byForm(given) {
+  const text = textOf(given);
   const found = BY_FORM.find(([pattern]) => pattern.test(text));
   return found ? found[1](text) : null;
 }
@@ -358,7 +370,7 @@ const familyOf = (layout) => {
 let ours;
 
 export function couldBe(given, { now = Date.now(), layouts = [] } = {}) {
-  const text = given.trim();
+  const text = textOf(given);
   ours ??= [...presets, ...widePresets].map((name) => new Layout(name)); // once, when it is first asked for
   const all = [...layouts.map((layout) => (layout instanceof Layout ? layout : new Layout(layout))), ...ours];
   const found = new Map();
@@ -384,13 +396,18 @@ export function couldBe(given, { now = Date.now(), layouts = [] } = {}) {
 // ---- what was damaged before it came ----
 
 const DAMAGES = [
-  [/^[-+]?\d+(\.\d+)?[eE][+-]?\d+$/, 'a number with an exponent: a spreadsheet or a program has read the ID as a floating-point number, and digits are lost'],
   [/^\d+\.0*$/, 'a number with a decimal point: a program such as pandas has read the ID as a floating-point number, and its last digits may be lost'],
   [/^="\d+"$/, 'a formula of a spreadsheet around the ID; the digits inside are whole'],
   [/^'\d+'?$/, 'an apostrophe of a spreadsheet before the ID; the digits are whole'],
 ];
 
-export const damage = (text) => DAMAGES.find(([pattern]) => pattern.test(text.trim()))?.[1] ?? '';
+export function damage(given) {
+  const text = textOf(given);
+  const found = /^[-+]?\d+(?:[.,](\d+))?[eE]\+?(-?\d+)$/.exec(text);
+  if (!found) return DAMAGES.find(([pattern]) => pattern.test(text))?.[1] ?? '';
+  const lost = (found[1] ?? '').length < Number(found[2]) ? 'digits are lost' : 'its last digits may be lost';
+  return `a number with an exponent: a spreadsheet or a program has read the ID as a floating-point number, and ${lost}`;
+}
 
 const lostBits = (id) => id.toString(2).length - 53; // what a double has no room for
 const zeros = (id) => id.toString(2).length - id.toString(2).replace(/0+$/, '').length;
@@ -404,7 +421,7 @@ const SIGNS = [
 ];
 
 export function rounding(texts) {
-  const ids = texts.filter((text) => /^\d{16,19}$/.test(text)).map(BigInt).filter((id) => id > ones(53));
+  const ids = texts.map(textOf).filter((text) => /^\d{16,19}$/.test(text)).map(BigInt).filter((id) => id > ones(53));
   const found = SIGNS.filter(([, all, , some]) => ids.every(all) && ids.some(some))
     .map(([by, , bits]) => ({ by, bits: ids.reduce((sum, id) => sum + bits(id), 0) })).sort((a, b) => b.bits - a.bits);
   return found[0]?.bits >= 4 ? { by: found[0].by, count: ids.length, chance: 2 ** -found[0].bits } : null;

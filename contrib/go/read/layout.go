@@ -113,12 +113,25 @@ func find(list []preset, name string) (preset, bool) {
 
 var widths = regexp.MustCompile(`^([0-9]+):([0-9]+):([0-9]+)(?:/([0-9]+)(ms|s))?(?:@(-?[0-9]+))?$`)
 
-// ParseLayout reads a preset's name, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].
+func readEpoch(text string) (ms int64, ok bool) {
+	ms, err := strconv.ParseInt(text, 10, 64)
+	return ms, err == nil && text[0] != '+' && ms >= epochMin && ms <= epochMax
+}
+
+// ParseLayout reads a preset's name, sonyflake@EPOCH_MS, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].
 func ParseLayout(text string) (*Layout, error) {
 	if p, ok := find(presets, text); ok {
 		return &Layout{p.plan(64)}, nil
 	}
 	bad := fault(ErrInval, "layout %q", text)
+	if name, ms, _ := strings.Cut(text, "@"); name == "sonyflake" || name == "sonyflake2" {
+		p, _ := find(presets, name)
+		var ok bool
+		if p.epoch, ok = readEpoch(ms); !ok {
+			return nil, bad
+		}
+		return &Layout{p.plan(64)}, nil
+	}
 	m := widths.FindStringSubmatch(text)
 	if m == nil {
 		return nil, bad
@@ -158,8 +171,8 @@ func ParseWideLayout(text string) (*WideLayout, error) {
 	name, at, has := strings.Cut(text, "@")
 	p, ok := find(widePresets, name)
 	if has {
-		n, err := strconv.ParseInt(at, 10, 64)
-		ok = ok && name == "awsflake" && err == nil && at[0] != '+' && n >= epochMin && n <= epochMax
+		n, good := readEpoch(at)
+		ok = ok && name == "awsflake" && good
 		p.epoch = n
 	}
 	if !ok {

@@ -5,6 +5,7 @@
 package read
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 )
@@ -76,12 +77,17 @@ func (id ID) MarshalText() ([]byte, error) { return []byte(id.String()), nil }
 func (w Wide) MarshalText() ([]byte, error) { return []byte(w.String()), nil }
 
 // UnmarshalJSON reads an ID from a string or a whole number. null changes nothing.
-func (id *ID) UnmarshalJSON(json []byte) error {
-	text := string(json)
+func (id *ID) UnmarshalJSON(value []byte) error {
+	text := string(value)
 	if text == "null" {
 		return nil
 	}
-	got, err := ParseID(Dec, strings.TrimSuffix(strings.TrimPrefix(text, `"`), `"`))
+	if strings.HasPrefix(text, `"`) { // digits may be escapes
+		if err := json.Unmarshal(value, &text); err != nil {
+			return err
+		}
+	}
+	got, err := ParseID(Dec, text)
 	if err == nil {
 		*id = got
 	}

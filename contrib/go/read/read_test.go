@@ -28,6 +28,9 @@ func TestJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(`{"ID":7}`), &r); err != nil || r.ID != 7 {
 		t.Errorf("a number: %v, %v", r.ID, err)
 	}
+	if err := json.Unmarshal([]byte(`{"ID":"\u0037"}`), &r); err != nil || r.ID != 7 {
+		t.Errorf("an escape: %v, %v", r.ID, err)
+	}
 	if err := json.Unmarshal([]byte(`{"ID":null}`), &r); err != nil || r.ID != 7 {
 		t.Errorf("null: %v, %v", r.ID, err)
 	}
@@ -42,6 +45,7 @@ func TestLayouts(t *testing.T) {
 	for text, want := range map[string]string{
 		"41:10:12": "ms", "36:11:17/1s": "sfid", "41:10:12/1ms@1288834974657": "twitter", "42:10:12@1420070400000": "discord",
 		"48:0:16/1ms@0": "mastodon", "046:00:18/0001ms@0": "tso",
+		"sonyflake@1735689600000": "sonyflake2", "sonyflake2@1409529600000": "sonyflake",
 	} {
 		l, err := ParseLayout(text)
 		if err != nil {
@@ -57,7 +61,12 @@ func TestLayouts(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"2:0:0/4294968s", "3:0:0/4294967296ms", "63:0:0/4294967295ms", "41:10:12/1ms@-62135596800001", "41:10:12\n",
+	if l, err := ParseLayout("sonyflake@1593561600000"); err != nil {
+		t.Error(err)
+	} else if p, _ := l.Parse(5<<24 | 6<<16 | 7); p.Tick != 5 || p.Seq != 6 || p.Pid != 7 || p.Time.UnixMilli() != 1593561600050 {
+		t.Errorf("sonyflake with another epoch: %+v", p)
+	}
+	for _, bad := range []string{"sonyflake@", "sonyflake@+5", "sonyflake@253402300800000", "sonyflake3@5", "twitter@5", "2:0:0/4294968s", "3:0:0/4294967296ms", "63:0:0/4294967295ms", "41:10:12/1ms@-62135596800001", "41:10:12\n",
 		"128:0:0", "20:33:0", "41:128:0", "41:10:12@99999999999999999999", "awsflake@+1", "awsflake@-62135596800001", "flake@", "uuid7@0"} {
 		_, err := ParseLayout(bad)
 		_, err2 := ParseWideLayout(bad)

@@ -20,6 +20,28 @@ test('an ID is a BigInt inside and a string in JSON', () => {
 test('a number is no ID', () => {
   for (const call of [decode, toText, (id) => new Layout().split(id)]) assert.throws(() => call(7), /TypeError.*not number/);
   assert.throws(() => fromText(7, 'dec'), TypeError);
+  for (const wrong of [7, 175928847299117063, undefined, null, true, {}, [5n]]) {
+    for (const call of [couldBe, byForm, damage, (id) => rounding(['5', id])]) assert.throws(() => call(wrong), /TypeError: a string or a BigInt is needed/);
+  }
+  assert.deepEqual(names(175928847299117063n), names('175928847299117063'));
+  assert.deepEqual(rounding([175928847299117060n]), rounding([' 175928847299117060']));
+  const layout = new Layout('discord');
+  for (const wrong of [null, '', '2024-01-01', true, [], undefined]) {
+    for (const call of ['minAt', 'maxAt', 'tickAt']) assert.throws(() => layout[call](wrong), /TypeError: a Date/);
+  }
+  assert.throws(() => layout.minAt(new Date('x')), /no moment/);
+});
+
+test('sonyflake and awsflake with another epoch, as sfid decode --guess --known prints them', () => {
+  const own = new Layout('sonyflake@1593561600000');
+  assert.deepEqual({ ...own.split(5n << 24n | 6n << 16n | 7n) }, { reserved: 0n, time: 5n, seq: 6n, pid: 7n });
+  assert.equal(own.decode(5n << 24n).unixMs, 1593561600050n);
+  const texts = { 'sonyflake@5': 'sonyflake@5', 'sonyflake2@5': 'sonyflake@5', 'sonyflake@-0': 'sonyflake@0', 'sonyflake@1735689600000': 'sonyflake2',
+    'sonyflake2@1409529600000': 'sonyflake', 'awsflake@5': 'awsflake@5', 'awsflake@1577836800000': 'awsflake' };
+  for (const [text, want] of Object.entries(texts)) assert.equal(new Layout(text).text, want);
+  for (const text of ['sonyflake@', 'sonyflake@+5', 'sonyflake@253402300800000', 'sonyflake3@5', 'twitter@5', 'awsflake2@5']) {
+    assert.throws(() => new Layout(text), { code: 'SFID_EINVAL' }, text);
+  }
   assert.throws(() => decode(-1n), { code: 'SFID_EINVAL' });
   assert.throws(() => decode('12x'), { code: 'SFID_EINVAL', at: 2 });
   assert.throws(() => decode(1n << 64n), { code: 'SFID_EINVAL' });
@@ -124,6 +146,8 @@ test('damaged texts', () => {
     assert.notEqual(damage(text), '', text);
   }
   assert.match(damage('4.79E+17'), /digits are lost/);
+  assert.equal(damage('4,79E+17'), damage('4.79E+17'));
+  assert.match(damage('4.793860718915051520e+17'), /last digits may be lost/); // as NumPy's savetxt writes them
   assert.match(damage('="479386071891505153"'), /digits inside are whole/);
   for (const text of ['', '479386071891505153', '0ujtsYcgvSTl8PAuAdqWYSMnLOv', '01ARZ3NDEKTSV4RRFFQ69G5FAV', '1e', '.5']) assert.equal(damage(text), '', text);
 });
