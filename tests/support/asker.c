@@ -28,7 +28,10 @@ int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *s
     for (int i = 0; i < argc; i++)
         lengths[i] = strlen(argv[i]);
     err = (struct sfid__error){.code = 0};
+    static struct sfid__reply_many room;
     memset(&reply, 0x55, sizeof reply);
+    memset(&room, 0x55, sizeof room);
+    sfid__reply_of_many(&reply, &room);
     const int rc =
         sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
     last_took = took_since(began);
