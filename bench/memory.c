@@ -68,6 +68,19 @@ static void row(const char *store, const char *name) {
     sfid_close(first);
 }
 
+/* In a process of its own: none finds what another row has left on the heap. */
+static void row_apart(const char *store, const char *name) {
+    fflush(stdout);
+    const pid_t child = fork();
+    if (child == 0) {
+        row(store, name);
+        fflush(stdout);
+        _exit(0);
+    }
+    if (child > 0)
+        waitpid(child, NULL, 0);
+}
+
 int main(int argc, char **argv) {
     char state[4000];
     if (argc > 3) {
@@ -80,9 +93,9 @@ int main(int argc, char **argv) {
         return 1;
     }
     printf("%-40s %9s %9s\n", "a generator, KiB", "heap", "in all");
-    row("local", "a pid of this host");
+    row_apart("local", "a pid of this host");
     if (argc > 2)
-        row(argv[2], "a pid of a server");
+        row_apart(argv[2], "a pid of a server");
     remove_all(run_dir);
     remove_all(state_dir);
     return 0;
