@@ -123,7 +123,7 @@ static void check_failure(int rc, const struct sfid__error *err) {
 }
 
 static void check_reply(const struct sfid__redis_reply *reply) {
-    HOLDS(reply->count <= SFID__REPLY_STRINGS);
+    HOLDS(reply->count <= reply->most);
     for (unsigned i = 0; i < reply->count; i++)
         HOLDS(reply->strings[i] >= reply->bytes && memchr(reply->strings[i], '\0', SFID__REPLY_STRING) != NULL);
 }
@@ -137,10 +137,12 @@ static void check_exchange(int rc, const struct sfid__redis_reply *reply, const 
 }
 
 static void an_exchange(const struct sfid__uri *uri) {
-    static struct sfid__redis_reply reply;
+    static struct sfid__reply_many room;
+    struct sfid__redis_reply reply = {.count = 0};
     struct sfid__connection *c;
     struct sfid__error err = {.code = 0};
     const char *argv[SFID__COMMAND_ARGS + 1] = {"PING"};
+    sfid__reply_of_many(&reply, &room);
     HOLDS(sfid__connection_new(&c, uri, SFID__PEER_SERVER, "app", &err) == 0);
     for (int i = 0; i < 3; i++) {
         const int rc = sfid__connection_exchange(c, &(struct sfid__question){1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err);
@@ -148,16 +150,19 @@ static void an_exchange(const struct sfid__uri *uri) {
         HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL); /* the server's line is shown, unless it repeats that */
     }
     HOLDS(sfid__connection_exchange(c, &(struct sfid__question){0, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
-    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
+    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL}, &reply,
+                                    &err) < 0);
     sfid__connection_drop(c);
 }
 
 /* The same through sentinels and through a cluster's nodes. Each answers with the next bytes. */
 static void a_route(const struct sfid__uri *uri) {
-    static struct sfid__redis_reply reply;
+    static struct sfid__reply_few room;
+    struct sfid__redis_reply reply = {.count = 0};
     struct sfid__route route;
     struct sfid__error err = {.code = 0};
     const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, sfid__deadline_now_ms() + 60000, NULL};
+    sfid__reply_of_few(&reply, &room);
     HOLDS(sfid__route_begin(&route, uri, "app", &err) == 0);
     for (int i = 0; i < 2; i++)
         check_exchange(sfid__route_exchange(&route, &q, &reply, &err), &reply, &err);

@@ -45,7 +45,9 @@ int sfid__visit_server(struct sfid__visit *v, unsigned i) {
     if (sfid__pool_member(&v->whole, i, &v->settings, &v->error) < 0)
         return v->error.code;
     sfid__options_widen(&v->settings);
-    return sfid__redis_app_begin(&v->app, &v->settings, &v->error);
+    const int rc = sfid__redis_app_begin(&v->app, &v->settings, &v->error);
+    sfid__reply_of_many(&v->app.reply, &v->many);
+    return rc;
 }
 
 int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {

@@ -12,6 +12,7 @@ struct sfid__visit {
     struct sfid__settings whole, settings; /* as given; of the server that is asked */
     unsigned servers;                      /* of a pool; 1 for any other store */
     struct sfid__redis_app app;
+    struct sfid__reply_many many; /* of app */
     int64_t deadline_ms;
     struct sfid__guest guest;
     bool begun;

@@ -103,6 +103,6 @@ int64_t sfid__pause_ns(int64_t *pause_ns) {
     uint64_t random;
     sfid__random(&random, sizeof random);
     const int64_t pause = *pause_ns / 2 + (int64_t)(random % (uint64_t)*pause_ns);
-    *pause_ns = SFID__MIN(*pause_ns * 2, SFID__PAUSE_MOST_NS);
+    *pause_ns = SFID__MIN(*pause_ns * 4, SFID__PAUSE_MOST_NS);
     return pause;
 }

@@ -54,9 +54,9 @@ int64_t sfid__deadline_now_ms(void);
 int sfid__deadline_left_ms(struct sfid__deadline *d);
 
 /*
- * How long to sleep before the next look at what another process has for a while: about *pause_ns, which grows by half each time,
- * to at most SFID__PAUSE_MOST_NS. So a wait takes a tenth of a millisecond of a processor, however long it is, and a thousand
- * processes that wait for one leave it room to end. Random: those who began at once do not look at once.
+ * How long to sleep before the next look at what another process has for a while: about *pause_ns, which grows to four times that,
+ * and to at most SFID__PAUSE_MOST_NS. A look costs a processor as much as the switch to another process and back; few are enough,
+ * and a thousand processes that wait for one leave it room to end. Random: those who began at once do not look at once.
  */
 #define SFID__PAUSE_FIRST_NS 100000
 #define SFID__PAUSE_MOST_NS 250000000

@@ -232,7 +232,7 @@ int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until
         if (errno != EAGAIN && errno != EACCES)
             rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
         else if (!nap_until(end_ms, &nap_ns))
-            rc = sfid__fail(err, SFID_EBUSY,
+            rc = sfid__fail(err, until_ms == SFID__DOOR_LOOK ? SFID_EAGAIN : SFID_EBUSY,
                             "another process is taking or leaving this pid or slot and does not finish: see %s/lock", dir->path);
     }
     close(fd);

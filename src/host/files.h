@@ -60,9 +60,11 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
  *
  * until_ms (monotonic): how long it is waited for while somebody else is
  * inside. 0: SFID__DOOR_MS from now on, for callers without a deadline.
+ * SFID__DOOR_LOOK: not at all, for callers to whom another door may do as well.
  *
  * Returns a descriptor for sfid__door_leave(), or -1 with err filled in:
  *   SFID_EBUSY   someone else stays inside
+ *   SFID_EAGAIN  someone else is inside, and was not waited for
  *   SFID_ESTATE  the file of the doors, `lock`, cannot be used
  *
  * The lock is on one byte and belongs to the open file description (fcntl(2),
@@ -70,6 +72,7 @@ bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
  * not keep it.
  */
 #define SFID__DOOR_MS 100
+#define SFID__DOOR_LOOK INT64_MIN
 int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err);
 void sfid__door_leave(int door); /* -1: none */
 

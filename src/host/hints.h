@@ -17,15 +17,16 @@
 #include "host/dirs.h"
 
 /* The order of a search: the first number; those that were taken, because a holder may have been killed, or two of them at random
-   if there are many; those that were not taken, ascending; and the rest. */
+   if there are many; those that were not taken, ascending, or spread once one was refused; and the rest. */
 struct sfid__search {
     const struct sfid__dir *dir;
     uint64_t first, last; /* both included */
-    uint64_t known;       /* numbers below this one have a byte in `taken` */
-    unsigned char *taken; /* NULL: none is known to be taken */
-    uint64_t next;        /* where this stage goes on */
+    unsigned char *taken; /* a byte a number from the first one on; NULL: none is known to be taken */
+    uint64_t room, known; /* how many bytes there are; how many of them are the file's */
+    uint64_t beyond;      /* of the numbers without a byte, how far they were tried, counted from the first one */
     uint64_t taken_count; /* when they were read */
-    unsigned stage, tries;
+    bool first_again;
+    unsigned stage, tries, refused; /* refused: tries of numbers that were not taken */
 };
 
 /* Begins a search from first to last. dir: of the app, and in use until the end. Without memory or file it has no hints. */
@@ -33,6 +34,12 @@ void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uin
 
 /* Sets *number to the next one to try, each once. False at the end. */
 bool sfid__search_next(struct sfid__search *s, uint64_t *number);
+
+/* True if the number just set is one of several that were not taken: then a door that is shut says that another process takes it. */
+bool sfid__search_may_pass(const struct sfid__search *s, uint64_t number);
+
+/* The number just set comes once more, after those that were taken or, the first one, with them. Only if its door was not waited for. */
+void sfid__search_again(struct sfid__search *s, uint64_t number);
 
 /* Notes that a number is taken, by this process or another. */
 void sfid__search_taken(struct sfid__search *s, uint64_t number);

@@ -10,20 +10,22 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do. */
-static int try(struct sfid__slot *slot, const struct sfid__numbered *row, const struct sfid__slot_want *want, bool *goes_on,
-               struct sfid__error *err) {
+/* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do. waits: for its door. */
+static int try(struct sfid__slot *slot, const struct sfid__numbered *row, bool waits, const struct sfid__slot_want *want,
+               bool *goes_on, struct sfid__error *err) {
     struct sfid__slot_want this = *want;
     struct sfid__dir dir;
     char name[24];
     *goes_on = false;
-    this.until_ms = SFID__MIN(want->until_ms, sfid__deadline_now_ms() + SFID__DOOR_MS); /* another slot may do as well */
+    this.until_ms = SFID__DOOR_LOOK;
+    if (waits)
+        this.until_ms = SFID__MIN(want->until_ms, sfid__deadline_now_ms() + SFID__DOOR_MS); /* another slot may do as well */
     snprintf(name, sizeof name, "%" PRIu64, row->number);
     int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
     if (rc < 0)
         return rc;
     rc = sfid__slot_take(slot, &dir, name, &this, err);
-    *goes_on = rc == SFID_EBUSY || (rc == SFID_ESTATE && err->one_file);
+    *goes_on = rc == SFID_EBUSY || rc == SFID_EAGAIN || (rc == SFID_ESTATE && err->one_file);
     if (*goes_on)
         sfid__slot_drop(slot);
     return rc;
@@ -38,15 +40,17 @@ static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct s
             return sfid__fail(err, SFID_ENOPID,
                               "app \"%s\": no free slot was found in %s in time: %" PRIu64 " of %" PRIu64 " were tried", row->app,
                               row->run->path, tries - 1, row->pids);
-        if (row->number > 0)
-            rc = try(slot, row, want, &goes_on, err);
-        if (rc == 0 || rc == SFID_EBUSY)
+        if (tries > 1)
+            rc = try(slot, row, !sfid__search_may_pass(search, row->number), want, &goes_on, err);
+        if (rc == SFID_EAGAIN)
+            sfid__search_again(search, row->number);
+        else if (rc == 0 || rc == SFID_EBUSY)
             sfid__search_taken(search, row->number);
         if (!goes_on) {
             err->code = rc; /* not the code of a slot passed over */
             return rc;
         }
-        if (rc == SFID_EBUSY)
+        if (rc == SFID_EBUSY || rc == SFID_EAGAIN)
             busy = true;
         else
             sfid__pass_over(row->over, err);
@@ -79,7 +83,7 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
     bool goes_on;
     row->over->count = 0;
     row->number = 0;
-    int rc = try(slot, row, want, &goes_on, err);
+    int rc = try(slot, row, row->pids == 1, want, &goes_on, err);
     if (goes_on)
         rc = go_on(slot, row, rc, want, err);
     return rc == SFID_ENOPID ? sfid__tell_passed_over(err, row->over) : rc;

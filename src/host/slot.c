@@ -148,22 +148,29 @@ static void ask_cleaners(struct sfid__slot *slot) {
     atomic_fetch_add_explicit(ask, 1, memory_order_relaxed);
 }
 
-void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name) {
+static void begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name) {
     *slot = (struct sfid__slot){.dir = *dir};
     *dir = (struct sfid__dir)SFID__DIR_NONE;
     snprintf(slot->name, sizeof slot->name, "%s", name);
+}
+
+void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name) {
+    begin(slot, dir, name);
     ask_cleaners(slot);
 }
 
 int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
                     struct sfid__error *err) {
-    sfid__slot_begin(slot, dir, name);
+    begin(slot, dir, name);
     const int rc = take_by_door(slot, want, err);
-    if (rc < 0)
+    if (rc < 0) {
         sfid__slot_drop(slot);
-    else if (want->pid == SFID__ANY_PID)
+        return rc;
+    }
+    ask_cleaners(slot); /* a search that tries many slots asks for one of them */
+    if (want->pid == SFID__ANY_PID)
         sfid__family_begin(&slot->family);
-    return rc;
+    return 0;
 }
 
 uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want) {

@@ -14,6 +14,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BRIEFLY_MS 300 /* for an answer without which it goes on as well */
@@ -145,6 +146,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
+    struct sfid__passed_over later; /* after the open nobody reports them */
     const bool ends = h->lease.state == SFID__LEASE_ENDED;
     const bool may_do_without = ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened); /* R7, R9 */
     const int64_t whole_ms = h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
@@ -160,7 +162,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                   .opening = !h->lease.opened,
                                   .accept = h->accept,
                                   .accepter = h,
-                                  .passed_over = &h->passed_over,
+                                  .passed_over = h->noticed ? &h->noticed->passed_over : &later,
                                   .tell = ends ? NULL : h->tell, /* a close tells what it leaves, and nothing else */
                                   .listener = h->listener};
     h->reply = (struct sfid__reply){.pid = 0};
@@ -456,6 +458,8 @@ bool sfid__holder_close(struct sfid__holder *h) {
 }
 
 void sfid__holder_drop(struct sfid__holder *h) {
+    free(h->noticed);
+    h->noticed = NULL;
     drop_store(h);
     sfid__slot_drop(&h->slot);
 }

@@ -12,6 +12,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
@@ -140,7 +141,7 @@ static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const uint64_t now = sfid__grant_clock_tick(h), window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
     const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window, h->deadline_ms};
     struct sfid__numbered row = {
-        .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->passed_over};
+        .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->noticed->passed_over};
     const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);
     if (rc == 0)
         snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, row.number);
@@ -194,6 +195,14 @@ static int open_store(struct sfid__holder *h, const char *machine) {
     return rc;
 }
 
+/* Most opens notice nothing, and a process may have thousands of handles. */
+static void keep_noticed(struct sfid__holder *h) {
+    if (h->noticed->passed_over.count || h->noticed->untrusted.code || h->noticed->stateless.code)
+        return;
+    free(h->noticed);
+    h->noticed = NULL;
+}
+
 int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
                       int64_t deadline_ms) {
     h->generator = g;
@@ -205,9 +214,12 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     h->shared = settings->shared;
     h->deadline_ms = deadline_ms;
     h->accept = accept_pid;
+    if ((h->noticed = calloc(1, sizeof *h->noticed)) == NULL)
+        return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
     char machine[SFID__MACHINE_ID];
-    struct sfid__error *stateless = settings->store->slot_first ? &h->stateless : NULL; /* marks lie in the state directory */
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->untrusted, &h->error);
+    struct sfid__error *stateless =
+        settings->store->slot_first ? &h->noticed->stateless : NULL; /* marks lie in the state directory */
+    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->noticed->untrusted, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
         rc = open_store(h, machine);
@@ -218,6 +230,7 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
         g->max_skew = terms->reach ? terms->reach - terms->window : 0;
     }
     sfid__dir_close(&h->run);
+    keep_noticed(h);
     h->settings = NULL;
     h->deadline_ms = SFID__FOREVER;
     return rc;

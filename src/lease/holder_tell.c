@@ -6,12 +6,13 @@
 
 static void tell_stateless(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 80];
-    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s", h->stateless.text);
-    sfid__holder_tell(h, SFID_EVENT_NO_STATE_DIR, h->stateless.code, 0, text);
+    snprintf(text, sizeof text, "the identity of this host lives in the run directory until the next boot: %s",
+             h->noticed->stateless.text);
+    sfid__holder_tell(h, SFID_EVENT_NO_STATE_DIR, h->noticed->stateless.code, 0, text);
 }
 
 static void tell_passed_over(const struct sfid__holder *h) {
-    const struct sfid__passed_over *over = &h->passed_over;
+    const struct sfid__passed_over *over = &h->noticed->passed_over;
     char text[SFID__ERROR_TEXT + 60];
     snprintf(text, sizeof text, "passed over %u pid%s: %s", over->count, over->count == 1 ? "" : "s; the first", over->first.text);
     sfid__holder_tell(h, SFID_EVENT_UNUSABLE, over->first.code, over->count, text);
@@ -20,17 +21,20 @@ static void tell_passed_over(const struct sfid__holder *h) {
 /* Relaxed: this thread drives the store by now. */
 static void tell_server(const struct sfid__holder *h) {
     const struct sfid__store *store = h->store;
+    const struct sfid__said *said = store->said;
     char text[SFID__ERROR_TEXT];
     snprintf(text, sizeof text, "%s answers", store->server);
     if (atomic_load_explicit(&store->connected, memory_order_relaxed))
         sfid__holder_tell(h, SFID_EVENT_CONNECTED, 0, store->answer_ms, text);
-    if (store->skew.text[0])
-        sfid__holder_tell(h, SFID_EVENT_SKEW, 0, atomic_load_explicit(&store->skew_ms, memory_order_relaxed), store->skew.text);
-    if (store->stranger.text[0])
-        sfid__holder_tell(h, SFID_EVENT_FOREIGN, 0, (int64_t)store->stranger_pid, store->stranger.text);
-    if (store->unreplicated.text[0])
-        sfid__holder_tell(h, SFID_EVENT_UNREPLICATED, store->unreplicated.code,
-                          SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), store->unreplicated.text);
+    if (said == NULL)
+        return;
+    if (said->skew.text[0])
+        sfid__holder_tell(h, SFID_EVENT_SKEW, 0, atomic_load_explicit(&store->skew_ms, memory_order_relaxed), said->skew.text);
+    if (said->stranger.text[0])
+        sfid__holder_tell(h, SFID_EVENT_FOREIGN, 0, (int64_t)said->stranger_pid, said->stranger.text);
+    if (said->unreplicated.text[0])
+        sfid__holder_tell(h, SFID_EVENT_UNREPLICATED, said->unreplicated.code,
+                          SFID__MAX(atomic_load_explicit(&store->replicas, memory_order_relaxed), 0), said->unreplicated.text);
 }
 
 void sfid__holder_tell_opened(const struct sfid__holder *h) {
@@ -39,15 +43,15 @@ void sfid__holder_tell_opened(const struct sfid__holder *h) {
         snprintf(text, sizeof text, "the slot file of this pid was replaced: %s", h->slot.put_aside);
         sfid__holder_tell(h, SFID_EVENT_SLOT_REPLACED, 0, 0, text);
     }
-    if (h->passed_over.count)
+    if (h->noticed && h->noticed->passed_over.count)
         tell_passed_over(h);
     if (!h->run_is_tmpfs)
         sfid__holder_tell(h, SFID_EVENT_NOT_TMPFS, 0, 0,
                           "the run directory is not on a tmpfs: a call may stall while its page is written back");
-    if (h->stateless.code)
+    if (h->noticed && h->noticed->stateless.code)
         tell_stateless(h);
-    if (h->untrusted.code)
-        sfid__holder_tell(h, SFID_EVENT_UNTRUSTED, h->untrusted.code, 0, h->untrusted.text);
+    if (h->noticed && h->noticed->untrusted.code)
+        sfid__holder_tell(h, SFID_EVENT_UNTRUSTED, h->noticed->untrusted.code, 0, h->noticed->untrusted.text);
     if (!h->synced)
         sfid__holder_tell(h, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
     if (h->store->server)

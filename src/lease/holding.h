@@ -9,6 +9,13 @@
 #include "lease/settings.h"
 #include "lease/store.h"
 
+/* What is to be reported once somebody listens. */
+struct sfid__noticed {
+    struct sfid__passed_over passed_over; /* pids or slots that the claim passed over: their files cannot be used */
+    struct sfid__error untrusted;         /* how others can replace the run or the state directory; code 0: they cannot */
+    struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
+};
+
 struct sfid__holder {
     struct sfid__generator *generator;
     struct sfid__store *store;
@@ -16,33 +23,31 @@ struct sfid__holder {
     bool by_host;    /* the pid is the worker's, and the leased one stands for a part of its sequence */
     uint64_t worker; /* by_host: as in the settings */
     struct sfid__slot slot;
-    struct sfid__reply reply;              /* the store's last one */
-    struct sfid__error error;              /* why the last failure happened */
-    uint64_t tick;                         /* the clock's when the step began, or after its last question to the store */
-    int64_t now_ms, wall_ms;               /* the same moment: monotonic, and by the clock */
-    uint64_t stopped;                      /* the word, once closed */
-    bool left;                             /* closing: a successor may go on with the lease, up to left_till */
+    struct sfid__reply reply; /* the store's last one */
+    struct sfid__error error; /* why the last failure happened */
+    uint64_t tick;            /* the clock's when the step began, or after its last question to the store */
+    int64_t now_ms, wall_ms;  /* the same moment: monotonic, and by the clock */
+    uint64_t stopped;         /* the word, once closed */
+    bool left;                /* closing: a successor may go on with the lease, up to left_till */
     uint64_t left_till;
-    struct sfid__signs signs;              /* of the machine, read before the token of the lease was made */
-    uint64_t boot;                         /* sign of the present boot, when the step began */
-    bool shunned;                          /* another copy of this machine may have used the pid: it goes on above all that may be */
-    bool gave_up;                          /* no pid can be had */
-    uint64_t of_pages;                     /* as in the settings */
-    uint64_t process;                      /* the process whose machine follows the page; 0: none */
-    const _Atomic int *stop;               /* set when the keeper has to end soon */
+    struct sfid__signs signs; /* of the machine, read before the token of the lease was made */
+    uint64_t boot;            /* sign of the present boot, when the step began */
+    bool shunned;             /* another copy of this machine may have used the pid: it goes on above all that may be */
+    bool gave_up;             /* no pid can be had */
+    uint64_t of_pages;        /* as in the settings */
+    uint64_t process;         /* the process whose machine follows the page; 0: none */
+    const _Atomic int *stop;  /* set when the keeper has to end soon */
     const struct sfid__settings *settings; /* while opening only */
     struct sfid__dir run;                  /* while opening only */
     int64_t deadline_ms;                   /* monotonic, while opening; later SFID__FOREVER */
     char identity[SFID__MACHINE_ID + 32];
     bool run_is_tmpfs, synced;
-    struct sfid__slot_found beside;       /* shared: what the page says that had the pid's name before this one */
-    bool shared;                          /* one page for all processes of the app: share.h */
-    unsigned page;                        /* shared: which page that is */
-    uint64_t reign;                       /* shared: page->reign when this process's keeper sat down; 0: it never did */
+    struct sfid__slot_found beside; /* shared: what the page says that had the pid's name before this one */
+    bool shared;                    /* one page for all processes of the app: share.h */
+    unsigned page;                  /* shared: which page that is */
+    uint64_t reign;                 /* shared: page->reign when this process's keeper sat down; 0: it never did */
     int (*accept)(void *holder, const struct sfid__reply *reply, bool picky, struct sfid__error *err); /* as in struct sfid__ask */
-    struct sfid__passed_over passed_over; /* pids or slots that the last claim passed over: their files cannot be used */
-    struct sfid__error untrusted;         /* how others can replace the run or the state directory; code 0: they cannot */
-    struct sfid__error stateless;         /* why this host's identity lives in the run directory; code 0: it does not */
+    struct sfid__noticed *noticed; /* at the open. NULL: nothing that is to be reported */
 
     /* Called for each event to report; NULL: nobody listens. */
     sfid__teller *tell;

@@ -332,6 +332,7 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .share = settings->share,
                                     .min_good = settings->uri.min_good,
                                     .timeout_ms = settings->uri.timeout_ms};
+    sfid__reply_of_few(&app->reply, &app->few);
     if (settings->lends_range)
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);

@@ -50,7 +50,8 @@ struct sfid__redis_app {
     int64_t now_ms;  /* the server's clock, Unix milliseconds */
     int64_t skew_ms; /* how far this host's clock is ahead of the server's, give or take half of round_ms */
     int64_t round_ms;
-    struct sfid__redis_reply reply; /* [0] the word, [1] the server's clock, then as the script says */
+    struct sfid__reply_few few;
+    struct sfid__redis_reply reply; /* in `few`, but for a look. [0] the word, [1] the server's clock, then as the script says */
 };
 
 /* Sets up the app and its route; connects at the first question. 0 or SFID_ENOMEM; sfid__redis_app_end() frees. */

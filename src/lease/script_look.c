@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { HEAD = 8 }; /* strings of the answer before the first pid */
@@ -51,9 +52,9 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
     return true;
 }
 
-int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
-                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
-                     struct sfid__error *err) {
+static int look(struct sfid__redis_app *app, struct sfid__redis_view *view,
+                bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
+                struct sfid__error *err) {
     bool more = each != NULL, same = true;
     uint64_t next = more ? app->pid_min : app->pid_max + 1;
     char state[sizeof view->state] = "";
@@ -74,6 +75,22 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
     if (!same)
         view->state[0] = '\0';
     return 0;
+}
+
+int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
+                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
+                     struct sfid__error *err) {
+    if (app->reply.most > SFID__REPLY_FEW) /* an operator's */
+        return look(app, view, each, user, until, err);
+    struct sfid__reply_many *many = malloc(sizeof *many);
+    app->reply.class = SFID__REPLY_RETRY;
+    if (many == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    sfid__reply_of_many(&app->reply, many);
+    const int rc = look(app, view, each, user, until, err);
+    sfid__reply_of_few(&app->reply, &app->few);
+    free(many);
+    return rc;
 }
 
 /* q1 of the script is q, but for the difference of the windows. */

@@ -107,23 +107,28 @@ struct sfid__store_ops {
     void (*drop)(struct sfid__store *store);
 };
 
-struct sfid__store {
-    const struct sfid__store_ops *ops;
-    struct sfid__lease_terms terms;
-    uint64_t start;                  /* the pid to look at first */
-    uint64_t settings;               /* processes that share a pid have the same; a hash. 0: the terms are all */
-    uint64_t prefer;                 /* local: the pid to try before all others; UINT64_MAX: none */
-    int64_t exchange_ms;             /* how long an answer may take */
-    const char *server;              /* where the store is, for people; NULL: on this host */
-    uint64_t group;                  /* stores that wait for the same server or disk have the same; a hash. 0: it waits for none */
-    int64_t answer_ms;               /* how long the first answer of this connection took */
-    _Atomic int connected;           /* For sfid_status(): the last question was answered */
-    _Atomic int64_t skew_ms;         /* how far this host's clock was ahead of the server's then */
-    _Atomic int64_t replicas;        /* how many replicas had the last claim; -1: not known */
+/* What a server has shown before anybody listened. */
+struct sfid__said {
     struct sfid__error unreplicated; /* why too few replicas had it; no text: enough had it, or none was asked for */
     struct sfid__error skew;         /* that it is more than a second; no text: it is not */
     struct sfid__error stranger;     /* about the first pid met that a program without records has; no text: none */
     uint64_t stranger_pid;
+};
+
+struct sfid__store {
+    const struct sfid__store_ops *ops;
+    struct sfid__lease_terms terms;
+    uint64_t start;           /* the pid to look at first */
+    uint64_t settings;        /* processes that share a pid have the same; a hash. 0: the terms are all */
+    uint64_t prefer;          /* local: the pid to try before all others; UINT64_MAX: none */
+    int64_t exchange_ms;      /* how long an answer may take */
+    const char *server;       /* where the store is, for people; NULL: on this host */
+    uint64_t group;           /* stores that wait for the same server or disk have the same; a hash. 0: it waits for none */
+    int64_t answer_ms;        /* how long the first answer of this connection took */
+    _Atomic int connected;    /* For sfid_status(): the last question was answered */
+    _Atomic int64_t skew_ms;  /* how far this host's clock was ahead of the server's then */
+    _Atomic int64_t replicas; /* how many replicas had the last claim; -1: not known */
+    struct sfid__said *said;  /* part of a store that has a server; NULL: nothing */
 };
 
 /*

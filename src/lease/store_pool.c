@@ -34,9 +34,10 @@ struct member {
 
 struct pool_store {
     struct sfid__store store; /* first */
-    unsigned count, turn;     /* turn: whom a claim asks first */
-    uint64_t window;          /* ticks that the last answer granted */
-    uint64_t pause;           /* ticks from one failed renewal to the end of the next one, at most */
+    struct sfid__said said;
+    unsigned count, turn; /* turn: whom a claim asks first */
+    uint64_t window;      /* ticks that the last answer granted */
+    uint64_t pause;       /* ticks from one failed renewal to the end of the next one, at most */
     struct member members[SFID__POOL_MOST];
     char shown[SFID__URI_SHOWN];
 };
@@ -145,8 +146,8 @@ static void note(struct pool_store *s, struct member *m) {
     const struct sfid__store *from = m->store;
     s->store.group = from->group;
     s->store.answer_ms = from->answer_ms;
-    s->store.unreplicated = from->unreplicated;
-    s->store.skew = from->skew;
+    s->said.unreplicated = from->said->unreplicated;
+    s->said.skew = from->said->skew;
     atomic_store_explicit(&s->store.connected, atomic_load_explicit(&from->connected, memory_order_relaxed), memory_order_relaxed);
     atomic_store_explicit(&s->store.skew_ms, atomic_load_explicit(&from->skew_ms, memory_order_relaxed), memory_order_relaxed);
     atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);
@@ -329,6 +330,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
         return rc;
     }
     s->store.ops = &ops;
+    s->store.said = &s->said;
     s->store.terms = s->members[0].store->terms;
     s->store.terms.pid_min = (uint64_t)settings->opt.pid_min;
     s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;

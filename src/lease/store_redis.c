@@ -35,6 +35,7 @@ enum { HEX = 17, BASE = 256, NUMBER = 24 };
 
 struct redis_store {
     struct sfid__store store; /* first */
+    struct sfid__said said;
     struct sfid__redis_app app;
     char identity[BASE - HEX];
     char era[SFID__REDIS_ERA];     /* of the last answer; "": none yet */
@@ -85,20 +86,20 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     const int64_t skew = s->app.skew_ms, size = skew < 0 ? -skew : skew;
     atomic_store_explicit(&s->store.skew_ms, skew, memory_order_relaxed);
     const bool is = size > SKEW_TOLD_MS + s->app.round_ms;
-    if (is == (s->store.skew.text[0] != '\0'))
+    if (is == (s->said.skew.text[0] != '\0'))
         return;
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
              skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
-    snprintf(s->store.skew.text, sizeof s->store.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
+    snprintf(s->said.skew.text, sizeof s->said.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
     tell(ask, SFID_EVENT_SKEW, 0, skew, text);
 }
 
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
 static void tell_stranger(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
-    struct sfid__error *met = &s->store.stranger; /* kept: nobody listens during an open */
+    struct sfid__error *met = &s->said.stranger; /* kept: nobody listens during an open */
     if (s->mixed || met->text[0])
         return;
-    s->store.stranger_pid = pid;
+    s->said.stranger_pid = pid;
     sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
     tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
 }
@@ -177,7 +178,7 @@ static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, s
  */
 static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
     uint64_t have = 0;
-    struct sfid__error why, *too_few = &s->store.unreplicated;
+    struct sfid__error why, *too_few = &s->said.unreplicated;
     if (s->replicas == 0)
         return;
     const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
@@ -426,6 +427,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms);
     s->store.ops = &ops;
+    s->store.said = &s->said;
     const uint64_t brief_ms = settings->short_ms ? settings->short_ms : settings->window_ms;
     const int64_t first_heartbeat_ms = SFID__MIN((int64_t)opt->heartbeat_ms, (int64_t)brief_ms / 3);
     s->store.terms = (struct sfid__lease_terms){.window = window,

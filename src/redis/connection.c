@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct sfid__connection {
-    struct sfid__uri uri; /* one server */
+    struct sfid__uri *uri; /* one server; a short copy */
     enum sfid__peer peer;
     char name[SFID__URI_TEXT]; /* CLIENT SETNAME */
     uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
@@ -40,7 +40,7 @@ struct exchange {
 
 static int fail(struct exchange *x, enum sfid__reply_class class, int code, const char *what, const char *why) {
     char server[SFID__URI_SHOWN];
-    sfid__uri_describe(&x->c->uri, server, sizeof server);
+    sfid__uri_describe(x->c->uri, server, sizeof server);
     x->reply->class = class;
     return sfid__fail(x->err, code, "%s: %s: %s", server, what, why);
 }
@@ -80,7 +80,7 @@ static int fail_protocol(struct exchange *x, const char *what, const char *why) 
 /* Says how AUTH failed in our own words: a server that does not know the command repeats part of what it was sent. */
 static int fail_auth(struct exchange *x) {
     const struct sfid__reply_meaning *m = &x->resp.meaning;
-    const char *file = x->c->uri.password_file;
+    const char *file = x->c->uri->password_file;
     char text[SFID__URI_TEXT + 160];
     if (m->class != SFID__REPLY_CONFIG)
         return fail(x, m->class, m->code, "AUTH", m->known);
@@ -99,7 +99,7 @@ static int fail_reply(struct exchange *x, const char *what) {
     const char *hint = x->c->peer == SFID__PEER_SENTINEL
                            ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
                            : " (the URL has neither user:password@ before the host nor password_file=)";
-    const bool asks = strcmp(m->known, "NOAUTH") == 0 && x->c->uri.password[0] == '\0';
+    const bool asks = strcmp(m->known, "NOAUTH") == 0 && x->c->uri->password[0] == '\0';
     snprintf(text, sizeof text, "%s%s", x->reply->strings[0], asks ? hint : "");
     return fail(x, m->class, m->code, what, text);
 }
@@ -151,7 +151,7 @@ struct step {
 enum { STEPS = 6, GREETING_BYTES = 3 * SFID__URI_TEXT + 512 };
 
 static unsigned list_steps(const struct sfid__connection *c, const char *db, struct step steps[STEPS]) {
-    const struct sfid__uri *uri = &c->uri;
+    const struct sfid__uri *uri = c->uri;
     const bool sentinel = c->peer == SFID__PEER_SENTINEL;
     unsigned n = 0;
     if (uri->user[0])
@@ -213,7 +213,7 @@ static size_t write_steps(const struct step *steps, unsigned count, char bytes[G
 static int greet(struct exchange *x) {
     struct step steps[STEPS];
     char db[12], bytes[GREETING_BYTES];
-    snprintf(db, sizeof db, "%" PRIu32, x->c->uri.db);
+    snprintf(db, sizeof db, "%" PRIu32, x->c->uri->db);
     const unsigned count = list_steps(x->c, db, steps);
     if (count == 0)
         return 0; /* the command is the first that the server hears */
@@ -228,18 +228,18 @@ static int greet(struct exchange *x) {
 /* Shortens the deadline to what lookup and connecting may take from a moment on. Returns the one to put back. */
 static int64_t shorten_to_connect(struct exchange *x, int64_t from_ns) {
     const int64_t whole = x->deadline.at_ms;
-    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, from_ns / 1000000 + (int64_t)x->c->uri.connect_timeout_ms);
+    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, from_ns / 1000000 + (int64_t)x->c->uri->connect_timeout_ms);
     return whole;
 }
 
 /* A server that speaks TLS closes a connection without a word if it does not begin with a handshake. */
 static int fail_greeting(struct exchange *x) {
     struct sfid__connection *c = x->c;
-    if (x->heard || c->suspected || c->uri.tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
+    if (x->heard || c->suspected || c->uri->tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
         return x->err->code;
     c->suspected = true; /* once only: a server that does not answer this either costs time */
     const int64_t whole = shorten_to_connect(x, sfid__deadline_now_ns());
-    const bool tls = sfid__wire_speaks_tls(&c->uri, &c->resolver, c->turn, &x->deadline);
+    const bool tls = sfid__wire_speaks_tls(c->uri, &c->resolver, c->turn, &x->deadline);
     x->deadline.at_ms = whole;
     return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
                       "the server speaks TLS at this port; give rediss:// instead of redis:// (valkeys:// instead of valkey://)")
@@ -248,10 +248,10 @@ static int fail_greeting(struct exchange *x) {
 
 /* Reads the password file again for each connection: the password may have changed. */
 static enum sfid__reply_class take_password(struct sfid__connection *c, struct sfid__error *why) {
-    if (c->uri.password_file[0] == '\0')
+    if (c->uri->password_file[0] == '\0')
         return SFID__REPLY_OK;
     const char *parameter = c->peer == SFID__PEER_SENTINEL ? "sentinel_password_file" : "password_file";
-    return sfid__password_read(parameter, c->uri.password_file, c->uri.password, why);
+    return sfid__password_read(parameter, c->uri->password_file, c->uri->password, why);
 }
 
 static int connect_and_greet(struct exchange *x) {
@@ -261,7 +261,7 @@ static int connect_and_greet(struct exchange *x) {
     if (known != SFID__REPLY_OK)
         return fail_wire(x, known, &why, "connecting");
     const int64_t whole = shorten_to_connect(x, x->began_ns);
-    const enum sfid__reply_class class = sfid__wire_open(&c->wire, &c->uri, &c->resolver, c->turn, &x->deadline, &why);
+    const enum sfid__reply_class class = sfid__wire_open(&c->wire, c->uri, &c->resolver, c->turn, &x->deadline, &why);
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
@@ -295,9 +295,11 @@ int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *
                          struct sfid__error *err) {
     struct sfid__connection *c = calloc(1, sizeof *c);
     *out = c;
-    if (c == NULL)
+    if (c == NULL || (c->uri = sfid__uri_copy(uri)) == NULL) {
+        free(c);
+        *out = NULL;
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    c->uri = *uri;
+    }
     c->peer = peer;
     if (uri->tls)
         sfid__tls_prepare();
@@ -360,7 +362,7 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
     }
     sfid__connection_is_up(c); /* closes a connection that cannot be used any more */
     x.began_ns = sfid__deadline_now_ns();
-    const bool begun = sfid__resp_begin(&x.resp, reply, &c->uri, q->argc, q->argv, q->lengths);
+    const bool begun = sfid__resp_begin(&x.resp, reply, c->uri, q->argc, q->argv, q->lengths);
     const int rc = begun ? converse(&x, q->argv[0]) : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     sfid__resp_end(&x.resp);
     c->plain = c->plain && (rc == 0 || x.heard); /* it was not CLIENT */
@@ -389,7 +391,7 @@ void sfid__connection_hang_up(struct sfid__connection *c) {
 void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *uri) {
     sfid__connection_hang_up(c);
     sfid__resolver_drop(&c->resolver); /* one resolver always has the same host */
-    c->uri = *uri;
+    sfid__uri_aim(c->uri, uri);
     c->turn = 0;
     c->suspected = c->plain = false;
 }
@@ -400,5 +402,6 @@ void sfid__connection_drop(struct sfid__connection *c) {
     disown(c);
     sfid__wire_close(&c->wire);
     sfid__resolver_drop(&c->resolver);
+    free(c->uri);
     free(c);
 }

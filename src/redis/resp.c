@@ -23,14 +23,30 @@ static void *refuse(struct sfid__resp *r, const char *why) {
 /* Room for one more string of at most size bytes with its NUL, or NULL. */
 static char *next_string(struct sfid__resp *r, size_t size) {
     struct sfid__redis_reply *reply = r->reply;
-    if (reply->count == SFID__REPLY_STRINGS)
+    if (reply->count == reply->most)
         return refuse(r, "too many elements");
-    if (size > sizeof reply->bytes - reply->used)
+    if (size > reply->size - reply->used)
         return refuse(r, "it is too long");
     char *out = reply->bytes + reply->used;
     reply->strings[reply->count++] = out;
     reply->used += size;
     return out;
+}
+
+static void use(struct sfid__redis_reply *reply, const char **strings, unsigned most, char *bytes, size_t size) {
+    reply->strings = strings;
+    reply->most = most;
+    reply->bytes = bytes;
+    reply->size = size;
+    sfid__reply_empty(reply);
+}
+
+void sfid__reply_of_few(struct sfid__redis_reply *reply, struct sfid__reply_few *few) {
+    use(reply, few->strings, SFID__REPLY_FEW, few->bytes, sizeof few->bytes);
+}
+
+void sfid__reply_of_many(struct sfid__redis_reply *reply, struct sfid__reply_many *many) {
+    use(reply, many->strings, SFID__REPLY_STRINGS, many->bytes, sizeof many->bytes);
 }
 
 void sfid__reply_empty(struct sfid__redis_reply *reply) {
@@ -155,7 +171,7 @@ static void *take_array(const redisReadTask *task, element_count n) {
         return refuse(r, "a type that RESP2 does not have");
     if (task->parent && !is_deeper(r, task))
         return refuse(r, "an array inside an array");
-    return n <= SFID__REPLY_STRINGS ? r : refuse(r, "too many elements");
+    return n <= (element_count)r->reply->most ? r : refuse(r, "too many elements");
 }
 
 static void *take_nil(const redisReadTask *task) {

@@ -24,18 +24,37 @@ struct sfid__redirect {
 };
 
 /*
+ * Room for the strings of a reply. Few: what a holder of a lease asks for. The lease script answers a claim, a renewal or a release
+ * with seven strings at most, all but one of them numbers, words or an era; what a server refuses with, three texts at most and a
+ * number. ROLE has five strings besides arrays. Many: what `look` and check.lua answer, for who has the memory.
+ */
+enum { SFID__REPLY_FEW = 8 };
+struct sfid__reply_few {
+    const char *strings[SFID__REPLY_FEW];
+    char bytes[4 * SFID__REPLY_STRING];
+};
+struct sfid__reply_many {
+    const char *strings[SFID__REPLY_STRINGS];
+    char bytes[SFID__REPLY_BYTES];
+};
+
+/*
  * A reply of at most one level: a status, a string, an integer as text, or an array of those. Nil and an empty array
- * give no string. An error is its line, cut if it is long, with *** for user and password.
+ * give no string. An error is its line, cut if it is long, with *** for user and password. It has room before it is used:
+ * sfid__reply_of_few() or sfid__reply_of_many(), which empty it.
  */
 struct sfid__redis_reply {
     enum sfid__reply_class class;
     struct sfid__redirect redirect; /* for MOVED and ASK */
-    unsigned count;
-    const char *strings[SFID__REPLY_STRINGS]; /* point into bytes, end with NUL; a NUL inside is a protocol error */
-    size_t used;
-    char bytes[SFID__REPLY_BYTES];
+    unsigned count, most;
+    const char **strings; /* `most` of them: point into bytes, end with NUL; a NUL inside is a protocol error */
+    char *bytes;
+    size_t used, size;
     unsigned unanswered; /* counted up for each time that the command went out and no whole reply came; the caller sets it to 0 */
 };
+
+void sfid__reply_of_few(struct sfid__redis_reply *reply, struct sfid__reply_few *few);
+void sfid__reply_of_many(struct sfid__redis_reply *reply, struct sfid__reply_many *many);
 
 /* Removes all strings; the class stays. */
 void sfid__reply_empty(struct sfid__redis_reply *reply);

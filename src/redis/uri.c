@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <sfid.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define LONGEST 4096 /* of a URL: more than all its parts together may have */
@@ -472,3 +473,16 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
         if (sfid__endpoint_equals(&uri->node[i], node))
             out->node[0].named_by = SFID__UNNAMED;
 }
+
+static size_t size_with(unsigned nodes) {
+    return offsetof(struct sfid__uri, node) + SFID__MAX(nodes, 1) * sizeof(struct sfid__endpoint);
+}
+
+struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri) {
+    struct sfid__uri *copy = malloc(size_with(uri->nodes));
+    if (copy)
+        memcpy(copy, uri, size_with(uri->nodes));
+    return copy;
+}
+
+void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node) { memcpy(copy, of_node, size_with(1)); }

@@ -45,14 +45,13 @@ enum sfid__uri_kind { SFID__URI_SERVER, SFID__URI_SENTINEL, SFID__URI_CLUSTER };
 
 struct sfid__uri {
     enum sfid__uri_kind kind;
-    struct sfid__endpoint node[SFID__URI_NODES]; /* the server, the sentinels, or nodes of the cluster */
-    unsigned nodes;                              /* 1 for a server; 0 with path */
-    char path[108];                              /* of a Unix socket; "" with nodes */
-    char master[SFID__URI_TEXT];                 /* the master's name, with Sentinel; else "" */
-    char user[SFID__URI_TEXT];                   /* "": none, and AUTH takes the password alone */
-    char password[SFID__URI_TEXT];               /* "": none; never "" with a user, except with password_file */
-    char password_file[SFID__URI_TEXT];          /* absolute path of the password's file, see password.h; "": none */
-    char sentinel_user[SFID__URI_TEXT];          /* the same, for the sentinels */
+    unsigned nodes;                     /* 1 for a server; 0 with path */
+    char path[108];                     /* of a Unix socket; "" with nodes */
+    char master[SFID__URI_TEXT];        /* the master's name, with Sentinel; else "" */
+    char user[SFID__URI_TEXT];          /* "": none, and AUTH takes the password alone */
+    char password[SFID__URI_TEXT];      /* "": none; never "" with a user, except with password_file */
+    char password_file[SFID__URI_TEXT]; /* absolute path of the password's file, see password.h; "": none */
+    char sentinel_user[SFID__URI_TEXT]; /* the same, for the sentinels */
     char sentinel_password[SFID__URI_TEXT];
     char sentinel_password_file[SFID__URI_TEXT];
     uint32_t db;                      /* 0 */
@@ -73,6 +72,8 @@ struct sfid__uri {
     char key[SFID__URI_TEXT];
     char sni[SFID__URI_TEXT];         /* the name to ask for and to find in the certificate; "": the host */
     char named_hosts[SFID__URI_TEXT]; /* whom sentinels and nodes may name, see named.h; "": see wire.h */
+    struct sfid__endpoint
+        node[SFID__URI_NODES]; /* the server, the sentinels, or nodes of the cluster; last: see sfid__uri_copy() */
 };
 
 #define SFID__REDIS_PID_MAX 65535 /* Redis names a pid by two bytes */
@@ -85,6 +86,13 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
 
 /* The URL of one node, with all else as in uri. A node of the URL is nobody's to name. */
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out);
+
+/*
+ * A copy for as long as a connection lasts, or NULL. It has memory for as many nodes as there are, and for one at least: a process may
+ * have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its place.
+ */
+struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri);
+void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node);
 
 /* The most that sfid__uri_describe writes for one server; and for anything, with all nodes. */
 #define SFID__URI_SHOWN (SFID__URI_TEXT + 64)

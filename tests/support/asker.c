@@ -4,7 +4,9 @@
 /* ---- asking -------------------------------------------------------------- */
 
 struct sfid__error err;
-struct sfid__redis_reply reply;
+static struct sfid__reply_many room;
+struct sfid__redis_reply reply = {
+    .strings = room.strings, .most = SFID__REPLY_STRINGS, .bytes = room.bytes, .size = SFID__REPLY_BYTES};
 struct took last_took;
 
 struct sfid__connection *new_connection(const char *url) {
@@ -29,6 +31,8 @@ int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *s
         lengths[i] = strlen(argv[i]);
     err = (struct sfid__error){.code = 0};
     memset(&reply, 0x55, sizeof reply);
+    memset(&room, 0x55, sizeof room);
+    sfid__reply_of_many(&reply, &room);
     const int rc =
         sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
     last_took = took_since(began);

@@ -100,7 +100,9 @@ struct sfid__connection *tls_connection(const char *url) {
 }
 
 int tls_ask(struct sfid__connection *c, struct sfid__error *err) {
-    static _Thread_local struct sfid__redis_reply reply;
+    static _Thread_local struct sfid__reply_many room;
+    struct sfid__redis_reply reply;
+    sfid__reply_of_many(&reply, &room);
     const char *const command[] = {"PING"};
     return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply, err);
 }

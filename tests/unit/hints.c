@@ -134,12 +134,94 @@ static void test_wrong(void) {
     memset(held, 1, sizeof held);
     held[MOST - 1] = false;
     is_i64(take(0, MOST - 1, &tries), MOST - 1, "so it is where all pass for free");
-    is_u64(tries, MOST, "after all the others");
+    need(take(0, MOST - 1, &tries) == -1 && tries == MOST, "not all were tried");
     leave(MOST - 1);
     take(0, MOST - 1, &tries);
-    ok(tries <= 4, "which the next one knows (%u tries)", tries);
+    ok(tries <= 4, "and, once it is given back, after four tries at most (%u)", tries);
     is_i64(take(7, 7, &tries), -1, "of one number");
     is_u64(tries, 1, "that one is tried");
+}
+
+/* Who begin at once look in turn, so that all find the same hints. One by one they would look at half of all the numbers each. */
+static void test_herd(void) {
+    static struct sfid__search s[MOST];
+    static bool has[MOST];
+    static bool gone[9 * MOST + 1];
+    unsigned left = MOST, tries = 0, highest = 0;
+    reset("", 0);
+    for (int i = 0; i < MOST; i++)
+        sfid__search_begin(&s[i], &app, 0, 9 * MOST);
+    for (uint64_t n; left > 0;)
+        for (int i = 0; i < MOST; i++) {
+            if (has[i])
+                continue;
+            need(sfid__search_next(&s[i], &n), "a search ends though numbers are free");
+            tries++;
+            sfid__search_taken(&s[i], n);
+            if (!gone[n]) {
+                gone[n] = has[i] = true;
+                left--;
+                highest = (unsigned)n > highest ? (unsigned)n : highest;
+            }
+        }
+    for (int i = 0; i < MOST; i++)
+        sfid__search_end(&s[i]);
+    ok(tries < MOST * 20, "%d that search at once have a number each after less than 20 tries, on average (%u in all)", MOST,
+       tries);
+    ok(highest < MOST * 4, "and they leave few numbers out (the highest is %u)", highest);
+}
+
+/* A number whose door was not waited for comes once more, and only where its door will be waited for. */
+static void test_again(void) {
+    struct sfid__search s;
+    uint64_t n = 0;
+    unsigned char hints[] = {0, 0, 1, 0, 0};
+    reset(hints, sizeof hints);
+    sfid__search_begin(&s, &app, 0, 4);
+    ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n), "the first number: nothing is known of it");
+    sfid__search_again(&s, n);
+    ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n), "it comes again with those that were taken");
+    ok(sfid__search_next(&s, &n) && n == 2 && !sfid__search_may_pass(&s, n), "one that was taken is waited for");
+    ok(sfid__search_next(&s, &n) && n == 1 && sfid__search_may_pass(&s, n), "one that was not may be passed by");
+    sfid__search_again(&s, n);
+    uint64_t sum = 0;
+    for (int i = 0; i < 2; i++, sum += n)
+        need(sfid__search_next(&s, &n) && sfid__search_may_pass(&s, n), "no number");
+    is_u64(sum, 3 + 4, "those that were not taken come before it");
+    ok(sfid__search_next(&s, &n) && n == 1 && !sfid__search_may_pass(&s, n), "then it comes once more, to be waited for");
+    ok(!sfid__search_next(&s, &n), "and no more");
+    sfid__search_end(&s);
+    char name[4400];
+    snprintf(name, sizeof name, "%s/lock", app.path);
+    need(unlink(name) >= 0, "%s: %s", name, strerror(errno));
+    sfid__search_begin(&s, &app, 0, 1);
+    need(sfid__search_next(&s, &n) && n == 0, "no number");
+    sfid__search_again(&s, n);
+    ok(sfid__search_next(&s, &n) && n == 1 && !sfid__search_may_pass(&s, n), "without hints each is waited for");
+    ok(sfid__search_next(&s, &n) && n == 0, "and the first one comes again");
+    ok(!sfid__search_next(&s, &n), "once");
+    sfid__search_end(&s);
+    reset("", 0);
+}
+
+/* What others take meanwhile is known to a search that was refused. */
+static void test_read_anew(void) {
+    struct sfid__search s;
+    uint64_t n = 0;
+    unsigned char hints[200];
+    memset(hints, 1, sizeof hints);
+    reset("", 0);
+    sfid__search_begin(&s, &app, 0, 5000);
+    need(sfid__search_next(&s, &n) && sfid__search_next(&s, &n) && n == 1, "not the first two");
+    write_file(hints, sizeof hints);
+    ok(sfid__search_next(&s, &n) && n >= 200 && n <= 201, "after a refusal the hints are read anew (%" PRIu64 ")", n);
+    uint64_t most = n;
+    for (int i = 0; i < 40; i++) {
+        need(sfid__search_next(&s, &n) && n >= 200, "a number that is taken");
+        most = n > most ? n : most;
+    }
+    ok(most > 240 && most < 200 + 40 + 1024, "and each time the next one lies among more numbers");
+    sfid__search_end(&s);
 }
 
 /* Whoever has the first number has neither read nor written a hint. */
@@ -200,6 +282,9 @@ int main(void) {
     test_few_tries();
     test_lowest();
     test_wrong();
+    test_herd();
+    test_again();
+    test_read_anew();
     test_alone();
     test_no_file();
     sfid__dir_close(&app);
