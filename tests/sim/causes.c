@@ -10,6 +10,9 @@
  * directory fails has an identity from the run directory. One with the other identity may go on with its lease, in a slot or in a
  * shared page, at once or long after. The server knows the token, but not under that name. So a loss that shows the token of the
  * lease under another name has its cause in a disk that failed at any time before.
+ *
+ * A server that has forgotten, or has taken over, begins its era when somebody asks it first. Nobody may be able to for a while. So the
+ * waits of those rows are counted from its first answer, too.
  */
 #include "sim.h"
 
@@ -49,7 +52,7 @@ static const struct {
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
 static int64_t befell_till[HOSTS], waits_till[HOSTS], forgot_at, forgot_till;
-static bool disk_failed[HOSTS];
+static bool disk_failed[HOSTS], is_unasked[SERVERS];
 
 static int64_t wait_ns(enum wait w) {
     switch (w) {
@@ -115,10 +118,24 @@ void cause_begins(enum cause c, int where, int64_t till) {
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
-    if (table[c].loses)
-        raise(&forgot_at, till);
     if (table[c].loses || c == CAUSE_NEW)
         raise(&forgot_till, till + terms.window + terms.skew);
+    if (!table[c].loses)
+        return;
+    raise(&forgot_at, till);
+    for (int i = 0; i < SERVERS && c != CAUSE_COPY; i++)
+        is_unasked[i] = true;
+}
+
+void server_is_asked(unsigned which) {
+    if (!is_unasked[which])
+        return;
+    is_unasked[which] = false;
+    note("server %u is asked for the first time since it forgot or took over", which);
+    for (int h = 0; h < (int)hosts; h++)
+        begins_on(CAUSE_FORGOT, h, now_ns);
+    raise(&forgot_at, now_ns);
+    raise(&forgot_till, now_ns + terms.window + terms.skew);
 }
 
 void causes_copied(int from, int to) {

@@ -246,6 +246,7 @@ void check_era(unsigned which, const char *era, const char *shown) {
     if (begun > era_begun[which]) {
         era_begun[which] = begun;
         old_copy[which] = false;
+        server_is_asked(which);
     }
 }
 

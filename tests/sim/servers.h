@@ -66,8 +66,12 @@ struct command {
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
 /* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The process whose turn it is has an ID of it. */
 void crates_begin_again(void);
+/* All of these programs are on that host. */
+void crates_go_to(int where);
 void stranger_has(int where, uint64_t pid, bool has);
 void check_stranger(uint64_t pid);
+/* causes.c: an answer of it has a new era. */
+void server_is_asked(unsigned which);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */
