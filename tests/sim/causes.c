@@ -63,8 +63,8 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return LEAD_OF_MARK;
-    case LAST_USE: /* the first one may be max_ahead_ms ahead of the clock again */
-        return LEAD_OF_MARK + terms.skew + SECOND;
+    case LAST_USE: /* max_ahead_ms longer than doc/safety.md says, for those that lose power meanwhile */
+        return LEAD_OF_MARK + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:
@@ -186,7 +186,6 @@ bool host_is_at_peace(int where) { return now_ns > befell_till[where] + terms.wi
 
 void causes_bounds(void) {
     bound_print("lead", wait_ns(LEAD));
-    bound_print("last-use", wait_ns(LAST_USE));
     bound_print("window", wait_ns(WINDOW_AND_SKEW));
     bound_print("ahead", terms.ahead);
     bound_print("to-come-back", TO_COME_BACK);
