@@ -10,10 +10,15 @@
  * directory fails has an identity from the run directory. One with the other identity may go on with its lease, in a slot or in a
  * shared page, at once or long after. The server knows the token, but not under that name. So a loss that shows the token of the
  * lease under another name has its cause in a disk that failed at any time before.
+ *
+ * A server that has forgotten, or has taken over, begins its era when somebody asks it first. Nobody may be able to for a while. So the
+ * waits of those rows are counted from its first answer, too.
  */
 #include "sim.h"
 
 #define LONGEST_PAUSE (10 * SECOND) /* RETRY_LONGEST_MS of src/lease/store_redis.c */
+#define LEAD_OF_MARK (30 * SECOND)  /* lead_ms */
+#define TO_COME_BACK (3 * SECOND)   /* of a short window, behind its heartbeat and S */
 
 /* What was under way when it ended may fail, and the next try comes after a pause. */
 static int64_t slack_ns(void) { return terms.deadline * 2 + LONGEST_PAUSE; }
@@ -48,17 +53,18 @@ static const struct {
 
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
+static int64_t spoilt_till[HOSTS];
 static int64_t befell_till[HOSTS], waits_till[HOSTS], forgot_at, forgot_till;
-static bool disk_failed[HOSTS];
+static bool disk_failed[HOSTS], is_unasked[SERVERS];
 
 static int64_t wait_ns(enum wait w) {
     switch (w) {
     case ONE_EXCHANGE:
         return terms.deadline;
     case LEAD:
-        return 30 * SECOND;
-    case LAST_USE:
-        return 30 * SECOND + terms.ahead + terms.skew + SECOND;
+        return LEAD_OF_MARK;
+    case LAST_USE: /* max_ahead_ms longer than doc/safety.md says, for those that lose power meanwhile */
+        return LEAD_OF_MARK + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:
@@ -70,7 +76,7 @@ static void raise(int64_t *till, int64_t to) { *till = to > *till ? to : *till; 
 
 /* A holder with a short window, which it may have renewed a third of it ago, comes back with a limit that proves its right.
    What is over as it is noticed has lasted nobody knows how long. */
-static bool is_brief(int64_t ns) { return ns > 0 && ns < terms.brief - terms.brief / 3 - terms.skew - 3 * SECOND; }
+static bool is_brief(int64_t ns) { return ns > 0 && ns < terms.brief - terms.brief / 3 - terms.skew - TO_COME_BACK; }
 
 static bool is_away(enum cause c) {
     return c == CAUSE_AWAY || c == CAUSE_FOREIGN || c == CAUSE_STOPPED || c == CAUSE_DISK || c == CAUSE_POWER;
@@ -115,10 +121,24 @@ void cause_begins(enum cause c, int where, int64_t till) {
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
-    if (table[c].loses)
-        raise(&forgot_at, till);
     if (table[c].loses || c == CAUSE_NEW)
         raise(&forgot_till, till + terms.window + terms.skew);
+    if (!table[c].loses)
+        return;
+    raise(&forgot_at, till);
+    for (int i = 0; i < SERVERS && c != CAUSE_COPY; i++)
+        is_unasked[i] = true;
+}
+
+void server_is_asked(unsigned which) {
+    if (!is_unasked[which])
+        return;
+    is_unasked[which] = false;
+    note("server %u is asked for the first time since it forgot or took over", which);
+    for (int h = 0; h < (int)hosts; h++)
+        begins_on(CAUSE_FORGOT, h, now_ns);
+    raise(&forgot_at, now_ns);
+    raise(&forgot_till, now_ns + terms.window + terms.skew);
 }
 
 void causes_copied(int from, int to) {
@@ -144,6 +164,10 @@ bool newcomer_is_excused(int where) {
 bool forgot_soon_after(int64_t opened_at) {
     return forgot_at <= opened_at + 2 * terms.deadline && forgot_at >= opened_at - terms.deadline;
 }
+/* It went on from a slot, the window of which may have been nearly over, and its first renewal was spoilt. */
+bool spoilt_soon_after(int where, int64_t opened_at) {
+    return spoilt_till[where] >= opened_at - terms.deadline && now_ns <= opened_at + slack_ns();
+}
 bool servers_forgot(void) { return now_ns <= forgot_till; }
 
 bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[where] || (renamed && disk_failed[where]); }
@@ -151,6 +175,7 @@ bool loss_is_excused(int where, bool renamed) { return now_ns <= losses_till[whe
 /* Several in a row may be spoilt. Each makes a wait longer that has a cause, and is none for another wait: a window outlasts it. */
 void cause_spoilt_try(int where, int64_t till) {
     raise(&befell_till[where], till);
+    raise(&spoilt_till[where], till);
     if (newcomer_is_excused(where))
         raise(&newcomers_till[where], till);
     if (holder_is_excused(where))
@@ -158,6 +183,13 @@ void cause_spoilt_try(int where, int64_t till) {
 }
 
 bool host_is_at_peace(int where) { return now_ns > befell_till[where] + terms.window + terms.skew + slack_ns(); }
+
+void causes_bounds(void) {
+    bound_print("lead", wait_ns(LEAD));
+    bound_print("window", wait_ns(WINDOW_AND_SKEW));
+    bound_print("ahead", terms.ahead);
+    bound_print("to-come-back", TO_COME_BACK);
+}
 
 void causes_report(void) {
     const char *between = "";

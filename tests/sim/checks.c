@@ -175,6 +175,8 @@ void check_refusal(struct seen *s, int code, const char *why) {
         s->waits_since = 0;
     else if (s->waits_since == 0)
         s->waits_since = now_ns;
+    if (spoilt_soon_after(me->process->host, s->opened_at))
+        return;
     if (holder_is_excused(me->process->host) || guest_is_alone() || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;
     counts.refused++;
@@ -246,6 +248,7 @@ void check_era(unsigned which, const char *era, const char *shown) {
     if (begun > era_begun[which]) {
         era_begun[which] = begun;
         old_copy[which] = false;
+        server_is_asked(which);
     }
 }
 
@@ -308,6 +311,8 @@ void check_foreign(uint64_t pid, uint64_t tick, uint64_t seq) {
     counts.duplicates++;
     accuse("DUPLICATE: %" PRIu64 ", pid %" PRIu64 ", of a program without a record", id, pid);
 }
+
+bool check_is_granted(uint64_t pid, const char *base) { return pid < PIDS && strcmp(base, granted_to[pid]) == 0; }
 
 /* The same token under another name. No two leases have one token. */
 static bool is_renamed(const char *base, const char *granted) {

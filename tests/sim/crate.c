@@ -105,6 +105,11 @@ void crates_begin_again(void) {
     }
 }
 
+void crates_go_to(int where) {
+    for (unsigned i = 0; i < CRATES; i++)
+        crate[i].host = where;
+}
+
 void crates_begin(void) {
     for (unsigned i = 0; i < CRATES; i++) {
         crate[i].host = (int)(i % hosts);

@@ -153,12 +153,17 @@ static void cut_short(void) {
     note("host %d is cut off for a while", number_of(h));
 }
 
-/* For W - H - D - 0.5 s: this costs nothing. What arrives when the cut is over takes up to 2 s more. */
+#define LAST_PAUSE (500 * MS)   /* between the last tries of a window */
+#define ARRIVES_BY (2 * SECOND) /* what was sent when a cut is over */
+
+void faults_bounds(void) { bound_print("last-pause", LAST_PAUSE); }
+
+/* For W - H - D - 0.5 s: this costs nothing. */
 static void cut_to_the_brink(void) {
     struct host *h = any_host();
     if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window)
         return;
-    h->cut_till = now_ns + terms.window - terms.heartbeat - terms.deadline - 2500 * MS;
+    h->cut_till = now_ns + terms.window - terms.heartbeat - terms.deadline - LAST_PAUSE - ARRIVES_BY;
     note("host %d is cut off for as long as costs nothing", number_of(h));
 }
 

@@ -148,6 +148,18 @@ static void terms_begin(void) {
                            .ahead = o.max_ahead_ms * MS};
 }
 
+void bound_print(const char *name, int64_t ns) { printf("%s %.3f\n", name, (double)ns / 1e9); }
+
+void bounds_print(void) {
+    settings.kinds = "default";
+    terms_begin();
+    causes_bounds();
+    outages_bounds();
+    steps_bounds();
+    silent_bounds();
+    faults_bounds();
+}
+
 /* ---- numbers that move --------------------------------------------------------------------------- */
 
 static void take_down(struct host *h) {

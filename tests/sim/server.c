@@ -243,7 +243,7 @@ static void judge(const struct command *c, int table) {
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (a.foreign)
         cause_begins(CAUSE_FOREIGN, c->host, now_ns);
-    if (a.foreign || a.taken)
+    if ((a.foreign || a.taken) && check_is_granted(strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]))
         stranger_has(c->host, strtoull(c->argv[OWN], NULL, 10), true);
     if (a.claimed || a.renewed || a.moved)
         stranger_has(c->host, number_at(table, PID), false);

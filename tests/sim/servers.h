@@ -3,6 +3,8 @@
 #ifndef SIM_SERVERS_H
 #define SIM_SERVERS_H
 
+#include "bounds.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -66,8 +68,16 @@ struct command {
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
 /* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The process whose turn it is has an ID of it. */
 void crates_begin_again(void);
+/* All of these programs are on that host. */
+void crates_go_to(int where);
 void stranger_has(int where, uint64_t pid, bool has);
 void check_stranger(uint64_t pid);
+/* checks.c: the last grant of it was to that base. A question that comes late is of a lease before that. */
+bool check_is_granted(uint64_t pid, const char *base);
+/* causes.c: an exchange of the host was spoilt while a generator that opened then renewed for the first time. */
+bool spoilt_soon_after(int where, int64_t opened_at);
+/* causes.c: an answer of it has a new era. */
+void server_is_asked(unsigned which);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */

@@ -342,10 +342,10 @@ static const char *what_failed(FILE *said) {
     *word = '\0';
     rewind(said);
     while (*word == '\0' && fgets(line, sizeof line, said)) {
-        const char *pid = strstr(line, ", pid "), *mine = strstr(line, "process "), *check = strstr(line, sort);
+        const char *mine = strstr(line, "process "), *check = strstr(line, sort), *pid = check ? strstr(check, " pid ") : NULL;
         if (check == NULL || (strncmp(line, "failed: ", 8) != 0 && mine == NULL))
             continue;
-        if (pid && pid > check && sscanf(pid, ", pid %d", &n) == 1)
+        if (pid && sscanf(pid, " pid %d", &n) == 1)
             snprintf(word, sizeof word, "pid %d", n);
         else if (mine && sscanf(mine, "process %d", &n) == 1)
             snprintf(word, sizeof word, "process %d", n);

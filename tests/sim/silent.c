@@ -49,7 +49,15 @@ void fall_silent(void) {
     note("%u servers are silent until %.3f", settings.silent, (double)server[IT].silent_till / 1e9);
 }
 
-static int64_t bound_ns(void) { return terms.heartbeat + (settings.silent + 2) / 3 * terms.deadline + terms.deadline + SECOND; }
+/* Three at a time. */
+static int64_t turns_of(unsigned n) { return (n + 2) / 3 * terms.deadline; }
+static int64_t bound_ns(void) { return terms.heartbeat + turns_of(settings.silent) + terms.deadline + SECOND; }
+
+void silent_bounds(void) {
+    const int64_t turn = turns_of(3) / 3, spare = terms.brief - terms.brief / 3;
+    bound_print("a-turn", turn);
+    bound_print("so-many-turns", spare / turn * SECOND);
+}
 
 /* A child looks each quarter of a window whether the crew that keeps its page still lives. */
 void check_renewed(uint64_t pid, bool held) {

@@ -6,6 +6,7 @@
  *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
  *   sim --events=FILE [--record=FILE]   plays what the file lists (events.c) with the options in it; writes what happened
  *   sim OPTION… --shrink=FILE           a run that fails becomes a short list there (shrink.c)
+ *   sim --bounds=1                   what the checks hold by the default settings, in seconds
  *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *
  * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run: addresses are not random,
@@ -104,6 +105,8 @@ static bool set(const char *name, const char *value) {
         settings.record = value;
     else if (strcmp(name, "shrink") == 0)
         settings.shrink = value;
+    else if (strcmp(name, "bounds") == 0)
+        settings.bounds = atoi(value);
     else if (strcmp(name, "kernel") == 0)
         settings.library = settings.kernel = value;
     else
@@ -137,6 +140,8 @@ static void read_words(char **argv) {
     settings.seed = fresh_seed();
     for (char **word = argv + 1; *word; word++)
         setting_take(*word);
+    if (settings.bounds)
+        return;
     if (settings.hosts == 0 || settings.hosts > HOSTS || settings.library == NULL || settings.redis == NULL) {
         fprintf(stderr, "%s: wants 1 to %d hosts, --library and --redis\n", argv[0], HOSTS);
         exit(2);
@@ -179,6 +184,10 @@ int main(int argc, char **argv) {
     fixed_addresses(argv);
     read_words(argv);
     setvbuf(stdout, NULL, _IOLBF, 0);
+    if (settings.bounds) {
+        bounds_print();
+        return 0;
+    }
     if (settings.shrink)
         return shrink(settings.shrink);
     if (settings.kernel)

@@ -350,7 +350,7 @@ void node_synced_mapped(struct node *n);
 struct settings {
     uint64_t seed;
     double hours;
-    unsigned hosts, per_host, pids, silent;
+    unsigned hosts, per_host, pids, silent, bounds;
     const char *world, *kinds, *library, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
     uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
@@ -424,8 +424,7 @@ void causes_copied(int from, int to);
 /* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
-/* Did servers forget while the open still asked, or within one exchange and its repetition since then? A lease that goes on from a
-   slot may be nearly over. */
+/* Did servers forget while the open still asked, or within one exchange and its repetition? A slot's lease may be nearly over. */
 bool forgot_soon_after(int64_t opened_at);
 /* Registrations may have been lost. */
 bool servers_forgot(void);

@@ -106,8 +106,9 @@ void end_in_open(void) {
 
 /* ---- directed at what a kill leaves: its successor goes on with it, also while the server is away or refuses --------------------------- */
 
-#define SETTLED (2 * terms.heartbeat) /* so old is a lease that is long enough for all that follows */
-#define AT_ONCE SECOND                /* 0.3 s, and what files and turns take */
+#define SETTLED (2 * terms.heartbeat)  /* so old is a lease that is long enough for all that follows */
+#define ASKED_FOR (300 * MS)           /* ANSWER_MS of src/lease/store_redis.c: so long who follows a lease asks for it first */
+#define AT_ONCE (ASKED_FOR + 700 * MS) /* what files and turns take */
 
 static struct {
     int64_t pid, since;
@@ -139,6 +140,8 @@ void kill_for_successor(void) {
     process_kill(p);
     kills++;
 }
+
+void steps_bounds(void) { bound_print("asked-for", ASKED_FOR); }
 
 void check_successor(int64_t pid) {
     const int where = me->process->host;
