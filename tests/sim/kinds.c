@@ -20,6 +20,7 @@
  *   kept    with brief: a short pid is kept, too, keep_pid
  *   even    with brief: no window is shorter than others
  *   spoilt  some answers of servers have a pid or a limit that no server can grant
+ *   auth    each connection begins with a password, which is changed now and then (refusals.c)
  *   lanes   several threads of a process draw, each from a lane of its own, too
  *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
@@ -104,6 +105,8 @@ static const char *store(void) {
         return pool();
     if (has_kind("mixed"))
         return "redis://server-1:6379?registration=mixed";
+    if (has_kind("auth"))
+        return "redis://fleet@server-1:6379?password_file=/etc/secret";
     return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
 }
 
@@ -222,6 +225,8 @@ void kinds_begin(void) {
         crates_begin();
     if (has_kind("ordinal"))
         numbers_begin();
+    if (has_kind("auth"))
+        passwords_begin();
 }
 
 /* Opens one, and checks what comes. `wants_since`: a pid. */

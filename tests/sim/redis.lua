@@ -116,6 +116,10 @@ function sim_use(which)
   this = all[which]
 end
 
+function sim_role()
+  return this.role
+end
+
 function sim_save(which)
   all[which].saved = copy(all[which].keys)
 end

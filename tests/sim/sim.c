@@ -65,7 +65,8 @@ static const char *kinds_of(uint64_t seed) {
                                       "ordinal",
                                       "local",
                                       "brief,pool,share",
-                                      "brief,lanes,fork"};
+                                      "brief,lanes,fork",
+                                      "brief,auth"};
     return all[seed % (world_has_servers() ? ONE_SERVER : sizeof all / sizeof *all)];
 }
 
