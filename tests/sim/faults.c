@@ -312,6 +312,9 @@ static const struct fault at_sentinels[] = {{master_fails, 5}, {sentinel_is_away
                                             {lose_run, 3},     {cut_long, 3},          {NULL, 0}};
 static const struct fault at_names[] = {{master_fails, 5},    {name_is_lost, 5}, {kill_one, 10}, {end_one, 10},
                                         {kill_and_start, 10}, {lose_run, 3},     {cut_long, 3},  {NULL, 0}};
+static const struct fault at_upgrades[] = {{upgrade_host, 20}, {kill_and_start, 10}, {end_one, 10}, {end_beside, 5},
+                                           {kill_one, 10},     {stop_one, 3},        {cut_long, 3}, {restart_soon, 3},
+                                           {flush, 1},         {lose_run, 2},        {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -320,7 +323,7 @@ static const struct world {
     int64_t between;
     enum faulty wire;
     void (*begins)(void);
-    bool notices;
+    bool notices, two_builds;
     const char *breaks, *store;
 } worlds[] = {
     {.name = "none"},
@@ -348,6 +351,7 @@ static const struct world {
      .begins = sentinels_begin,
      .store = "redis+sentinel://server-3:26379,server-4:26379/mymaster"},
     {.name = "names", .fault = at_names, .between = 30 * SECOND, .wire = WIRE_SHORT, .begins = names_begin},
+    {.name = "upgrades", .fault = at_upgrades, .between = 20 * SECOND, .wire = WIRE_SHORT, .two_builds = true},
     {.name = "successors", .fault = at_successors, .between = 5 * SECOND},
     {.name = "steps", .fault = in_steps, .between = 5 * SECOND},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
@@ -386,7 +390,7 @@ bool world_notices;
         X(behind_and_empty), X(half_away), X(start_over), X(fall_silent), X(cluster_moves), X(cluster_fails_over), \
         X(cluster_raises_epoch), X(cluster_owner_restarts), X(exchange_numbers), X(one_is_away), X(end_in_step), X(end_in_open), \
         X(end_in_exchange), X(end_in_close), X(kill_for_successor), X(evict_registrations), X(jump), X(step_server), X(refuse), \
-        X(change_password), X(master_fails), X(sentinel_is_away), X(sentinel_is_wrong), X(name_is_lost)
+        X(upgrade_host), X(change_password), X(master_fails), X(sentinel_is_away), X(sentinel_is_wrong), X(name_is_lost)
 #define NAMED(f) \
     { #f, f }
 static const struct named {
@@ -453,6 +457,8 @@ void faults_begin(void) {
     world_store = world->store;
     if (world->begins)
         world->begins();
+    if (world->two_builds)
+        upgrades_begin();
     events_begin(settings.record != NULL);
     if (world->fault && !events_are_played())
         at_time(now_ns + 60 * SECOND, next_fault, NULL);

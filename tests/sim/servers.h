@@ -90,7 +90,8 @@ void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);
 void check_hoard(int where);
 
-/* directed.c; operator.c: all processes are ended, and that is said. */
+/* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of the library. */
+void upgrades_begin(void), upgrade_host(void);
 void behind_and_empty(void), half_away(void), start_over(void);
 void evict_registrations(void), jump(void), step_server(void);
 

@@ -36,6 +36,7 @@ enum {
     KEYS = 8,       /* of thread-specific data */
     HANDLERS = 4,   /* of fork */
     OWN_BYTES = 64, /* thread-local data of the library */
+    BUILDS = 2,     /* of the library */
     SIZES = 40      /* of blocks of memory, powers of two */
 };
 
@@ -102,6 +103,7 @@ struct host {
     int64_t files_gone_till;                 /* no more can be opened there */
     bool names_follow;                       /* fsync of a file makes its name durable, too */
     struct node *root;
+    unsigned build;              /* of the library, that a process which starts there has */
     unsigned boots, dev, number; /* at the end of its name */
     unsigned server;             /* the one that its packets reach, see wire.c */
     unsigned name_leads_to;      /* the server under the name of the first one */
@@ -144,6 +146,7 @@ struct process {
     unsigned files_before; /* it opened */
     size_t heap_used;
     bool pageless; /* the run directory was lost since it opened a generator */
+    unsigned build;
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
@@ -226,8 +229,9 @@ static inline size_t stack_used(const struct thread *t) { return (size_t)(t->sta
 void word_of_dead(struct thread *t);
 extern uint64_t turns_taken, calls_made;
 
+extern unsigned builds;
 void library_load(const char *path);
-void *library_symbol(const char *name);
+void *library_symbol(unsigned which, const char *name);
 void own_in(const struct thread *t);
 void own_out(struct thread *t);
 /* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
@@ -261,7 +265,7 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids, silent;
-    const char *world, *kinds, *library, *redis, *planted, *kernel, *record, *shrink;
+    const char *world, *kinds, *library, *second, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
     uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
 };
@@ -278,7 +282,7 @@ bool kind_has_servers(void);
 void fleet_begin(void);
 /* One more process of that host, from that time on. */
 void fleet_start(int where, int64_t at);
-extern uint64_t opens, opens_failed, closes, forks, kills;
+extern uint64_t opens, opens_of_second, opens_failed, closes, forks, kills;
 
 /* outages.c: the world of that name, which is a table: how long holders go on whose server is away. */
 bool world_is_table(void);
