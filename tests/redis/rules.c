@@ -114,7 +114,13 @@ static void taken_out(struct redis *r, const struct rule *rule, bool late) {
     free(edited);
 }
 
-/* Left to the long form. */
+/* Its test is left to the long form. */
+static void could_be_taken_out(const struct rule *rule) {
+    char *edited = without(rule);
+    ok(edited != NULL, "the script has \"%s\" once", rule->name);
+    free(edited);
+}
+
 static bool is_slow(const char *test) { return strcmp(test, "many") == 0 && getenv("SFID_TEST_LONG") == NULL; }
 
 static void as_it_is(struct redis *r) {
@@ -141,6 +147,8 @@ static void test(struct redis *r) {
     for (size_t i = 0; i < RULES; i++)
         if (only ? strcmp(only, rules[i].name) == 0 : !is_slow(rules[i].test))
             taken_out(r, &rules[i], late);
+        else if (only == NULL)
+            could_be_taken_out(&rules[i]);
 }
 
 static int print_without(const char *name) {

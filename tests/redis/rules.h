@@ -113,7 +113,7 @@ static const struct rule rules[] = {
      "if not answer then\nanswer, from = try(tried[i], '0', nonce, base)", "many", SOON},
     {"an index is of one range", "if of == range() and ", "if of and ", "many", NO},
     {"an index is of one clock", "<= math.max(q[k], tick(now + W + S) + 1) then", "<= NEVER then", "many", NO},
-    {"init begins the index anew", "'q1', dec(t), 'i0', '', 'i1', '', ", "'q1', dec(t), ", "many", NO},
+    {"init begins the index anew", "'q1', dec(t), 'i0', '', 'i1', '')", "'q1', dec(t))", "many", NO},
     {"another range begins elsewhere", "(x.hand or now)", "(x.hand or 0)", "many", NO},
     {"who waits comes in turn", "math.max(earliest, math.min(tonumber(meta.p) or 0, now + 60000) + 10)", "earliest", "many", NO},
     {"who waits comes within a minute", "math.min(tonumber(meta.p) or 0, now + 60000)", "(tonumber(meta.p) or 0)", "many", NO},

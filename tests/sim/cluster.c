@@ -13,7 +13,7 @@ static struct stream *const dice = &streams.faults;
 static unsigned owner, replica = NODES - 1, importing;
 static uint64_t epoch[NODES];
 static unsigned owner_by[NODES]; /* what each node believes */
-static bool is_moving, key_is_there, fails_over;
+static bool is_cluster, is_moving, key_is_there, fails_over;
 static bool is_cut_off[NODES], is_down[NODES]; /* hears nothing; knows by now, and serves nobody */
 
 static int64_t any_ns(int64_t ns) { return up_to(dice, ns); }
@@ -31,7 +31,7 @@ static size_t refusal(unsigned node, char *out, size_t room) {
 }
 
 size_t cluster_refuses(unsigned node, char *out, size_t room) {
-    const size_t n = world_store ? refusal(node, out, room) : 0;
+    const size_t n = is_cluster ? refusal(node, out, room) : 0;
     if (n)
         note("node %u: %.*s", node, (int)n - 2, out);
     return n;
@@ -80,6 +80,7 @@ static void raise_epoch(unsigned node) {
 
 void cluster_begins(void) {
     servers = NODES;
+    is_cluster = true;
     for (unsigned i = 0; i < NODES; i++) {
         epoch[i] = i == replica ? 1 : i + 1;
         server[i].offset_ns = any_ns(2 * SECOND) - SECOND;

@@ -311,6 +311,15 @@ static const struct fault at_silent[] = {{fall_silent, 1}, {NULL, 0}};
 static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
 static const struct fault at_strangers[] = {{evict_registrations, 10}, {kill_and_start, 3}, {NULL, 0}};
 static const struct fault at_jumps[] = {{jump, 10}, {step_server, 10}, {kill_and_start, 5}, {end_one, 5}, {NULL, 0}};
+static const struct fault at_refusals[] = {{refuse, 10}, {kill_and_start, 5}, {end_one, 5}, {stop_one, 1}, {NULL, 0}};
+static const struct fault at_sentinels[] = {{master_fails, 5}, {sentinel_is_away, 10}, {sentinel_is_wrong, 10},
+                                            {kill_one, 10},    {end_one, 10},          {kill_and_start, 10},
+                                            {lose_run, 3},     {cut_long, 3},          {NULL, 0}};
+static const struct fault at_names[] = {{master_fails, 5},    {name_is_lost, 5}, {kill_one, 10}, {end_one, 10},
+                                        {kill_and_start, 10}, {lose_run, 3},     {cut_long, 3},  {NULL, 0}};
+static const struct fault at_upgrades[] = {{upgrade_host, 20}, {kill_and_start, 10}, {end_one, 10}, {end_beside, 5},
+                                           {kill_one, 10},     {stop_one, 3},        {cut_long, 3}, {restart_soon, 3},
+                                           {flush, 1},         {lose_run, 2},        {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -319,7 +328,7 @@ static const struct world {
     int64_t between;
     enum faulty wire;
     void (*begins)(void);
-    bool notices;
+    bool notices, two_builds;
     const char *breaks, *store;
 } worlds[] = {
     {.name = "none"},
@@ -339,6 +348,15 @@ static const struct world {
     {.name = "deploys", .fault = at_deploys, .between = 15 * SECOND, .wire = WIRE_LONG},
     {.name = "strangers", .fault = at_strangers, .between = 40 * SECOND},
     {.name = "jumps", .fault = at_jumps, .between = 20 * SECOND, .wire = WIRE_SHORT},
+    {.name = "refusals", .fault = at_refusals, .between = 20 * SECOND, .wire = WIRE_SHORT},
+    {.name = "sentinels",
+     .fault = at_sentinels,
+     .between = 20 * SECOND,
+     .wire = WIRE_SHORT,
+     .begins = sentinels_begin,
+     .store = "redis+sentinel://server-3:26379,server-4:26379/mymaster"},
+    {.name = "names", .fault = at_names, .between = 30 * SECOND, .wire = WIRE_SHORT, .begins = names_begin},
+    {.name = "upgrades", .fault = at_upgrades, .between = 20 * SECOND, .wire = WIRE_SHORT, .two_builds = true},
     {.name = "successors", .fault = at_successors, .between = 5 * SECOND},
     {.name = "steps", .fault = in_steps, .between = 5 * SECOND},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
@@ -376,7 +394,8 @@ bool world_notices;
         X(restart_late), X(restart_without), X(save), X(flush), X(fail_over), X(put_back), X(reach_replica), X(split), \
         X(behind_and_empty), X(half_away), X(start_over), X(fall_silent), X(cluster_moves), X(cluster_fails_over), \
         X(cluster_raises_epoch), X(cluster_owner_restarts), X(exchange_numbers), X(one_is_away), X(end_in_step), X(end_in_open), \
-        X(end_in_exchange), X(end_in_close), X(kill_for_successor), X(evict_registrations), X(jump), X(step_server)
+        X(end_in_exchange), X(end_in_close), X(kill_for_successor), X(evict_registrations), X(jump), X(step_server), X(refuse), \
+        X(upgrade_host), X(change_password), X(master_fails), X(sentinel_is_away), X(sentinel_is_wrong), X(name_is_lost)
 #define NAMED(f) \
     { #f, f }
 static const struct named {
@@ -398,7 +417,9 @@ static const char *name_of(void (*happens)(void)) {
     broken("a fault is not named in faults.c");
 }
 
-static bool is_of_kinds(void (*happens)(void)) { return happens == exchange_numbers || happens == one_is_away; }
+static bool is_of_kinds(void (*happens)(void)) {
+    return happens == exchange_numbers || happens == one_is_away || happens == change_password;
+}
 
 void fault_happens(const char *name) {
     const struct named *fault = find_name(name);
@@ -441,6 +462,8 @@ void faults_begin(void) {
     world_store = world->store;
     if (world->begins)
         world->begins();
+    if (world->two_builds)
+        upgrades_begin();
     events_begin(settings.record != NULL);
     if (world->fault && !events_are_played())
         at_time(now_ns + 60 * SECOND, next_fault, NULL);

@@ -162,6 +162,17 @@ static void text_make(struct host *h, const char *dir, const char *name, const c
     entry_add(dirs_make(h, dir, true), name, strlen(name), n);
 }
 
+/* As one that is renamed over the one before. */
+void host_has_password(struct host *h, unsigned which) {
+    struct node *etc = dirs_make(h, "/etc", true);
+    struct entry *before = entry_find(&etc->names, "secret", strlen("secret"));
+    char text[24];
+    if (before)
+        entry_drop(etc, before);
+    snprintf(text, sizeof text, "secret-%u\n", which);
+    text_make(h, "/etc", "secret", text);
+}
+
 static void tree_drop(struct node *dir) {
     while (dir->names.n) {
         struct entry *e = &dir->names.entry[0];
@@ -196,6 +207,8 @@ static void first_boot(struct host *h, unsigned number) {
     dirs_make(h, "/state", false);
     snprintf(text, sizeof text, "%032x\n", (has_kind("twins") ? 0 : number) + 0xabc001);
     text_make(h, "/etc", "machine-id", text);
+    if (has_kind("auth"))
+        host_has_password(h, FIRST_PASSWORD);
 }
 
 void host_boot(struct host *h, bool power_lost) {

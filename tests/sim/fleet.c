@@ -11,7 +11,7 @@
 
 enum { FORKS = 300, CLOSES = 500, EXITS = 200 }; /* of a thousand */
 
-uint64_t opens, opens_failed, closes;
+uint64_t opens, opens_of_second, opens_failed, closes;
 int sim_pthread_join(pthread_t t, void **result);
 
 static int64_t any_time(int64_t ns) { return up_to(chances(), ns); }

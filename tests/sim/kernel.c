@@ -133,9 +133,9 @@ static void on_all(void *(*f)(void *)) {
 }
 
 int kernel_compare(void) {
-    *(void **)&facts = library_symbol("kernel_facts");
-    *(void **)&stores = library_symbol("kernel_stores");
-    *(void **)&finds = library_symbol("kernel_finds");
+    *(void **)&facts = library_symbol(0, "kernel_facts");
+    *(void **)&stores = library_symbol(0, "kernel_stores");
+    *(void **)&finds = library_symbol(0, "kernel_finds");
     hosts = HOSTS;
     for (unsigned i = 0; i < hosts; i++)
         host_boot(&host[i], false);

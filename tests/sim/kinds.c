@@ -20,6 +20,7 @@
  *   kept    with brief: a short pid is kept, too, keep_pid
  *   even    with brief: no window is shorter than others
  *   spoilt  some answers of servers have a pid or a limit that no server can grant
+ *   auth    each connection begins with a password, which is changed now and then (refusals.c)
  *   lanes   several threads of a process draw, each from a lane of its own, too
  *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
  */
@@ -33,26 +34,27 @@ enum { LONG_RUN = 700, BATCH = 1024 + 64 };        /* more IDs than a run of a l
 enum { LONG_RUNS = 4, USE_UP = 20, GUESTS = 600 }; /* how often in a thousand calls, and opens */
 enum { POOL = 3 };
 
-struct library lib;
+struct library library_of[BUILDS];
 static sfid_wide_layout wide;
 static sfid_layout small;
 
-static void library_functions(void) {
-    *(void **)&lib.open = library_symbol("sfid_open");
-    *(void **)&lib.next = library_symbol("sfid_next");
-    *(void **)&lib.try_next = library_symbol("sfid_try_next");
-    *(void **)&lib.next_n = library_symbol("sfid_next_n");
-    *(void **)&lib.pid = library_symbol("sfid_pid");
-    *(void **)&lib.close = library_symbol("sfid_close");
-    *(void **)&lib.last_error = library_symbol("sfid_last_error");
-    *(void **)&lib.lane_open = library_symbol("sfid_lane_open");
-    *(void **)&lib.lane_next = library_symbol("sfid_lane_next");
-    *(void **)&lib.next_wide = library_symbol("sfid_next_wide");
-    *(void **)&lib.try_next_wide = library_symbol("sfid_try_next_wide");
-    *(void **)&lib.wide_parse = library_symbol("sfid_wide_parse");
-    *(void **)&lib.min_at = library_symbol("sfid_min_at");
-    *(void **)&lib.layout_parse = library_symbol("sfid_layout_parse");
-    *(void **)&lib.lane_close = library_symbol("sfid_lane_close");
+static void library_functions(unsigned which) {
+    struct library *l = &library_of[which];
+    *(void **)&l->open = library_symbol(which, "sfid_open");
+    *(void **)&l->next = library_symbol(which, "sfid_next");
+    *(void **)&l->try_next = library_symbol(which, "sfid_try_next");
+    *(void **)&l->next_n = library_symbol(which, "sfid_next_n");
+    *(void **)&l->pid = library_symbol(which, "sfid_pid");
+    *(void **)&l->close = library_symbol(which, "sfid_close");
+    *(void **)&l->last_error = library_symbol(which, "sfid_last_error");
+    *(void **)&l->lane_open = library_symbol(which, "sfid_lane_open");
+    *(void **)&l->lane_next = library_symbol(which, "sfid_lane_next");
+    *(void **)&l->next_wide = library_symbol(which, "sfid_next_wide");
+    *(void **)&l->try_next_wide = library_symbol(which, "sfid_try_next_wide");
+    *(void **)&l->wide_parse = library_symbol(which, "sfid_wide_parse");
+    *(void **)&l->min_at = library_symbol(which, "sfid_min_at");
+    *(void **)&l->layout_parse = library_symbol(which, "sfid_layout_parse");
+    *(void **)&l->lane_close = library_symbol(which, "sfid_lane_close");
 }
 
 /* A word of the list. */
@@ -104,6 +106,8 @@ static const char *store(void) {
         return pool();
     if (has_kind("mixed"))
         return "redis://server-1:6379?registration=mixed";
+    if (has_kind("auth"))
+        return "redis://fleet@server-1:6379?password_file=/etc/secret";
     return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
 }
 
@@ -219,7 +223,8 @@ static void pool_begin(void) {
 }
 
 void kinds_begin(void) {
-    library_functions();
+    for (unsigned i = 0; i < builds; i++)
+        library_functions(i);
     hosts = settings.hosts;
     wide = (sfid_wide_layout){has_kind("flake")      ? SFID_FLAKE
                               : has_kind("awsflake") ? SFID_AWSFLAKE
@@ -234,6 +239,8 @@ void kinds_begin(void) {
         crates_begin();
     if (has_kind("ordinal"))
         numbers_begin();
+    if (has_kind("auth"))
+        passwords_begin();
 }
 
 /* Opens one, and checks what comes. `wants_since`: a pid. */
@@ -247,6 +254,7 @@ sfid *kind_open(int64_t wants_since) {
     me->process->fixed.is = PID_WANTED;
     const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(), first = nobody_shares();
     opens++;
+    opens_of_second += me->process->build;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {
         opens_failed++;

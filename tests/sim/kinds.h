@@ -10,7 +10,7 @@
 #define RUN_DIR "/run/sfid"
 #define STATE_DIR "/state/sfid"
 
-/* Functions of the library. */
+/* Functions of the library: of the build that the process has whose turn it is, or else of the first one. */
 extern struct library {
     int (*open)(sfid **, const sfid_options *);
     int64_t (*next)(sfid *), (*try_next)(sfid *), (*next_n)(sfid *, int64_t *, size_t), (*pid)(const sfid *);
@@ -23,7 +23,8 @@ extern struct library {
     int (*lane_open)(sfid_lane **, sfid *);
     int64_t (*lane_next)(sfid_lane *);
     void (*lane_close)(sfid_lane *);
-} lib;
+} library_of[BUILDS];
+#define lib (library_of[me ? me->process->build : 0])
 
 void kinds_begin(void);
 /* crate.c: programs without a record, at the same server. */

@@ -5,6 +5,9 @@
  * What that states is true here: no process runs, and until what was left on the hosts has run out every host reaches the server,
  * and the server forgets nothing more. Some of what runs was told to end, some was killed. The server may have forgotten the app
  * before. Of what may be granted at once a part is what a host has left, and wants to take up again.
+ *
+ * Or a host gets the other build of the library: processes that run keep theirs, which is the first one at first. Some hosts start
+ * all of theirs again at once, in others both builds are side by side for long. A host may get the first one back.
  */
 #include "sim.h"
 
@@ -54,4 +57,21 @@ void start_over(void) {
         if (process[i].used && !process[i].told_at)
             process_tell(&process[i]);
     at_time(now_ns + SECOND + up_to(dice, SECOND), init, NULL);
+}
+
+void upgrades_begin(void) {
+    if (builds < BUILDS)
+        broken("the world upgrades wants a --second-library");
+}
+
+void upgrade_host(void) {
+    struct host *h = any_host();
+    const bool at_once = chance(&streams.faults, 500);
+    h->build = 1 - h->build;
+    note("host %d has library %u", (int)(h - host), h->build);
+    for (int i = 0; at_once && i < PROCESSES; i++)
+        if (process[i].used && &host[process[i].host] == h && !process[i].told_at) {
+            cause_begins(CAUSE_END, process[i].host, now_ns);
+            process_tell(&process[i]);
+        }
 }

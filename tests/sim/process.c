@@ -2,7 +2,7 @@
 /*
  * process.c - processes are images that are swapped, and relatives share addresses.
  *
- * The library is loaded once. A process has a copy of its writable statics, a thread one of its thread-local data; whoever has
+ * The library is loaded once, or two builds of it are (world upgrades): a process has one of them for its life. A process has a copy of its writable statics, a thread one of its thread-local data; whoever has
  * the turn has them in place. A fresh process gets them as they were loaded, which is what exec does. Its heap lies in a space
  * of its own, so that to forget the space is to free all of it: a process may be killed anywhere.
  *
@@ -25,13 +25,18 @@ static unsigned births;
 
 /* ---- the library's statics -------------------------------------------------------- */
 
-static void *library;
-static char *statics, *pristine, *own;
-static size_t statics_bytes, own_bytes;
-static struct process *present; /* whose statics are in place */
+static struct build {
+    void *library;
+    char *statics, *pristine, *own;
+    size_t statics_bytes, own_bytes;
+    struct process *present; /* whose statics are in place */
+} build[BUILDS];
+unsigned builds;
 
-void *library_symbol(const char *name) {
-    void *at = dlsym(library, name);
+static struct build *build_of(const struct process *p) { return &build[p->build]; }
+
+void *library_symbol(unsigned which, const char *name) {
+    void *at = dlsym(build[which].library, name);
     if (at == NULL)
         broken("%s", dlerror());
     return at;
@@ -39,6 +44,7 @@ void *library_symbol(const char *name) {
 
 /* What is read-only once the loader is done is no part of an image. */
 static int find_statics(struct dl_phdr_info *info, size_t size, void *base) {
+    struct build *b = &build[builds];
     uintptr_t readonly = 0;
     (void)size;
     if (info->dlpi_addr != *(const ElfW(Addr) *)base)
@@ -50,38 +56,51 @@ static int find_statics(struct dl_phdr_info *info, size_t size, void *base) {
         const ElfW(Phdr) *part = &info->dlpi_phdr[i];
         const uintptr_t from = info->dlpi_addr + part->p_vaddr, to = from + part->p_memsz;
         if (part->p_type == PT_TLS) {
-            own = info->dlpi_tls_data;
-            own_bytes = part->p_memsz;
+            b->own = info->dlpi_tls_data;
+            b->own_bytes = part->p_memsz;
         } else if (part->p_type == PT_LOAD && (part->p_flags & PF_W)) {
-            statics = (char *)(readonly > from ? readonly : from);
-            statics_bytes = to - (uintptr_t)statics;
+            b->statics = (char *)(readonly > from ? readonly : from);
+            b->statics_bytes = to - (uintptr_t)b->statics;
         }
     }
     return 1;
 }
 
 void library_load(const char *path) {
+    struct build *b = &build[builds];
     struct link_map *map;
-    library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-    if (library == NULL)
+    b->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (b->library == NULL)
         broken("%s", dlerror());
+    if (builds > 0 && b->library == build[0].library)
+        broken("%s is the first library again; a copy of the file is another one", path);
     void (*touch)(void); /* or the thread-local data are not there yet */
-    *(void **)&touch = library_symbol("sim_touch");
+    *(void **)&touch = library_symbol(builds, "sim_touch");
     touch();
-    if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+    if (dlinfo(b->library, RTLD_DI_LINKMAP, &map) != 0)
         broken("%s", dlerror());
     dl_iterate_phdr(find_statics, &map->l_addr);
-    if (statics == NULL || own == NULL || own_bytes > OWN_BYTES)
-        broken("%s has %zu bytes of statics, %zu of each thread's", path, statics_bytes, own_bytes);
-    pristine = memory(statics_bytes);
-    memcpy(pristine, statics, statics_bytes);
+    if (b->statics == NULL || b->own == NULL || b->own_bytes > OWN_BYTES)
+        broken("%s has %zu bytes of statics, %zu of each thread's", path, b->statics_bytes, b->own_bytes);
+    b->pristine = memory(b->statics_bytes);
+    memcpy(b->pristine, b->statics, b->statics_bytes);
+    builds++;
 }
 
-void own_in(const struct thread *t) { memcpy(own, t->own, own_bytes); }
+void own_in(const struct thread *t) {
+    const struct build *b = build_of(t->process);
+    memcpy(b->own, t->own, b->own_bytes);
+}
 
-void own_out(struct thread *t) { memcpy(t->own, own, own_bytes); }
+void own_out(struct thread *t) {
+    const struct build *b = build_of(t->process);
+    memcpy(t->own, b->own, b->own_bytes);
+}
 
-char *own_copy(struct thread *t, const char *at) { return at >= own && at < own + own_bytes ? t->own + (at - own) : NULL; }
+char *own_copy(struct thread *t, const char *at) {
+    const struct build *b = build_of(t->process);
+    return at >= b->own && at < b->own + b->own_bytes ? t->own + (at - b->own) : NULL;
+}
 
 /* ---- the heap: powers of two; a freed block is in a list that its process keeps ------ */
 
@@ -183,11 +202,12 @@ static void come_to_space(struct process *p) {
 
 void process_enter(struct process *p) {
     struct process *before = p->space->resident;
-    if (present != p) {
-        if (present)
-            memcpy(present->image, statics, statics_bytes);
-        memcpy(statics, p->image, statics_bytes);
-        present = p;
+    struct build *b = build_of(p);
+    if (b->present != p) {
+        if (b->present)
+            memcpy(b->present->image, b->statics, b->statics_bytes);
+        memcpy(b->statics, p->image, b->statics_bytes);
+        b->present = p;
     }
     if (before == p)
         return;
@@ -209,10 +229,12 @@ static struct process *place_take(void) {
 
 struct process *process_start(int on, void *(*f)(void *), void *arg, int64_t at) {
     struct process *p = place_take();
-    *p = (struct process){.used = true, .pid = ++pids, .born = ++births, .host = on, .parent = 1, .heap_top = HEAP_BEGINS};
+    *p = (struct process){
+        .used = true, .pid = ++pids, .born = ++births, .build = host[on].build, .host = on, .parent = 1, .heap_top = HEAP_BEGINS};
+    const struct build *b = build_of(p);
     p->space = space_take();
-    p->image = memory(statics_bytes);
-    memcpy(p->image, pristine, statics_bytes);
+    p->image = memory(b->statics_bytes);
+    memcpy(p->image, b->pristine, b->statics_bytes);
     thread_delay(thread_start(p, f, arg), at);
     return p;
 }
@@ -230,8 +252,8 @@ void process_kill(struct process *p) {
     for (int i = 0; i < DESCRIPTORS; i++)
         if (p->file[i])
             file_put(p->file[i]);
-    if (present == p)
-        present = NULL;
+    if (build_of(p)->present == p)
+        build_of(p)->present = NULL;
     if (p->space->resident == p)
         p->space->resident = NULL;
     if (--p->space->members == 0)
@@ -253,12 +275,13 @@ void process_stop(struct process *p, int64_t till) {
 
 struct process *process_twin(struct process *p) {
     struct process *k = place_take();
+    const struct build *b = build_of(p);
     const bool there = p->space->resident == p;
     if (!there && p->heap_copy == NULL)
         leave_space(p); /* it has not run yet: what lies there is its own until its twin runs */
     *k = *p;
-    k->image = memory(statics_bytes);
-    memcpy(k->image, present == p ? statics : p->image, statics_bytes);
+    k->image = memory(b->statics_bytes);
+    memcpy(k->image, b->present == p ? b->statics : p->image, b->statics_bytes);
     k->heap_copy = memory(p->heap_top);
     memcpy(k->heap_copy, there ? p->space->at : p->heap_copy, p->heap_top);
     p->space->members++;
@@ -281,7 +304,7 @@ static int child_begin(struct process *p) {
     struct thread *t = thread_new(k, me->stack);
     stack_shared(me->stack);
     memcpy(t->value, me->value, sizeof t->value);
-    memcpy(t->own, own, own_bytes);
+    memcpy(t->own, build_of(p)->own, build_of(p)->own_bytes);
     t->main = me->main;
     t->arg = me->arg;
     make_ready(t);

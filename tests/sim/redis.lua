@@ -76,6 +76,10 @@ local commands = {
   CLUSTER = function(what)
     return what == 'NODES' and sim_nodes() or sim_slot()
   end,
+  TYPE = function(k)
+    local v = live(k)
+    return {ok = not v and 'none' or v.h and 'hash' or 'string'}
+  end,
   PTTL = function(k)
     local v = live(k)
     return v and v.till and v.till - sim_now() or -2
@@ -114,6 +118,10 @@ end
 
 function sim_use(which)
   this = all[which]
+end
+
+function sim_role()
+  return this.role
 end
 
 function sim_save(which)

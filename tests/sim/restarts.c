@@ -24,8 +24,8 @@ static void restart_after(int64_t ns) {
 
 /* Its operator has taken a right away, and gives it back. */
 void deny(void) {
-    server[struck].denies_till = now_ns + any_ns(60 * SECOND);
-    cause_begins(CAUSE_AWAY, EVERYWHERE, server[struck].denies_till);
+    server_refuses(struck, REFUSAL_RIGHTS, now_ns + any_ns(60 * SECOND));
+    cause_begins(CAUSE_AWAY, EVERYWHERE, server[struck].refuses_till);
 }
 
 void restart_with_data(void) { restart_after(any_ns(30 * SECOND)); }

@@ -353,17 +353,20 @@ static void eval(const struct command *c, struct out *o) {
     evaluate(c, script[i].ref, o);
 }
 
+static void put_role(unsigned which, struct out *o) {
+    call("sim_use", which, 0);
+    lua_getglobal(lua, "sim_role");
+    if (lua_pcall(lua, 0, 1, 0))
+        broken("redis.lua: %s", lua_tostring(lua, -1));
+    put(o, "*3\r\n$%zu\r\n%s\r\n:0\r\n*0\r\n", strlen(lua_tostring(lua, -1)), lua_tostring(lua, -1));
+    lua_pop(lua, 1);
+}
+
 size_t server_answer(const struct command *c, char *text, size_t room) {
     struct out o = {text, 0, room};
     const char *name = c->argv[0];
-    if (now_ns < server[c->server].denies_till) {
-        put(&o, "-NOPERM this user has no permissions to run the '%s' command\r\n", name);
+    if ((o.n = server_refuses_to(c, text, room)) > 0 || (o.n = sentinel_answers(c, text, room)) > 0)
         return o.n;
-    }
-    if (now_ns < server[c->server].full_till && strncasecmp(name, "EVAL", 4) == 0) {
-        put(&o, "-OOM command not allowed when used memory > 'maxmemory'.\r\n");
-        return o.n;
-    }
     if (strncasecmp(name, "EVAL", 4) == 0 && (o.n = cluster_refuses(c->server, text, room)) > 0)
         return o.n;
     if (strcasecmp(name, "EVALSHA") == 0) {
@@ -377,7 +380,7 @@ size_t server_answer(const struct command *c, char *text, size_t room) {
     } else if (strcasecmp(name, "EVAL") == 0) {
         eval(c, &o);
     } else if (strcasecmp(name, "ROLE") == 0) {
-        put(&o, "*3\r\n$6\r\nmaster\r\n:0\r\n*0\r\n");
+        put_role(c->server, &o);
     } else {
         put(&o, "+OK\r\n");
     }

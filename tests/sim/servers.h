@@ -23,8 +23,10 @@ extern int64_t wire_good_till; /* what an operator has stated holds until then: 
 bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
+enum { REFUSALS_PASS = 9, REFUSAL_RIGHTS = REFUSALS_PASS, REFUSALS = 13 }; /* refusals.c */
 struct server {
-    int64_t offset_ns, down_till, denies_till, silent_till, full_till;
+    int64_t offset_ns, down_till, refuses_till, silent_till;
+    unsigned refusal;          /* what it says meanwhile */
     unsigned first_connection; /* those before it were made with one that is gone */
 };
 extern struct server server[SERVERS];
@@ -63,6 +65,7 @@ struct command {
     size_t *len;
     bool listened;   /* its client is still there */
     unsigned *asked; /* the script that the connection asked for by name last */
+    bool *known;     /* its user has said who he is */
 };
 /* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
@@ -97,7 +100,8 @@ void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);
 void check_hoard(int where);
 
-/* directed.c; operator.c: all processes are ended, and that is said. */
+/* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of the library. */
+void upgrades_begin(void), upgrade_host(void);
 void behind_and_empty(void), half_away(void), start_over(void);
 void evict_registrations(void), jump(void), step_server(void);
 
@@ -112,6 +116,16 @@ void check_renewed(uint64_t pid, bool held);
 /* outages.c: does a segment of a host wait until its outage is over; how late an answer comes. */
 bool outage_holds(int host, const char *bytes, size_t n);
 int64_t outage_delays(int host);
+
+/* refusals.c: errors in place of answers, and passwords: what a server says to a command that it refuses; 0 if it serves. */
+void server_refuses(unsigned which, unsigned why, int64_t till);
+size_t server_refuses_to(const struct command *c, char *out, size_t room);
+void refuse(void), change_password(void), passwords_begin(void);
+
+/* failover.c: a master that sentinels name, or to which a name leads. What a sentinel says; 0 if the server is none. */
+void sentinels_begin(void), names_begin(void), master_fails(void);
+void sentinel_is_away(void), sentinel_is_wrong(void), name_is_lost(void);
+size_t sentinel_answers(const struct command *c, char *out, size_t room);
 
 /* cluster.c: nodes of a cluster. */
 void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);

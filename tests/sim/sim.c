@@ -3,7 +3,8 @@
  * sim.c - runs a fleet for some hours of its own time, and says what it saw.
  *
  *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--silent=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
- *       [--trace] [--library=FILE] [--redis=FILE] [--script=FILE]
+ *       [--trace] [--library=FILE] [--second-library=FILE]
+ *       [--redis=FILE] [--script=FILE]
  *   sim --events=FILE [--record=FILE]   plays what the file lists (events.c) with the options in it; writes what happened
  *   sim OPTION… --shrink=FILE           a run that fails becomes a short list there (shrink.c)
  *   sim --bounds=1                   what the checks hold by the default settings, in seconds
@@ -66,7 +67,8 @@ static const char *kinds_of(uint64_t seed) {
                                       "ordinal",
                                       "local",
                                       "brief,pool,share",
-                                      "brief,lanes,fork"};
+                                      "brief,lanes,fork",
+                                      "brief,auth"};
     return all[seed % (world_has_servers() ? ONE_SERVER : sizeof all / sizeof *all)];
 }
 
@@ -93,6 +95,8 @@ static bool set(const char *name, const char *value) {
         settings.kinds = value;
     else if (strcmp(name, "library") == 0)
         settings.library = value;
+    else if (strcmp(name, "second-library") == 0)
+        settings.second = value;
     else if (strcmp(name, "redis") == 0)
         settings.redis = value;
     else if (strcmp(name, "script") == 0)
@@ -163,6 +167,8 @@ static void report(void) {
     silent_report();
     if (world_breaks)
         printf("excused: this world breaks an assumption, \"%s\"\n", world_breaks);
+    if (settings.second)
+        printf("%" PRIu64 " opens with the second library\n", opens_of_second);
     printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64 " forks, %" PRIu64 " exchanges, %" PRIu64
            " answers too late, %" PRIu64 " calls, %" PRIu64 " turns, run %016" PRIx64 "\n",
            opens, opens_failed, closes, forks, exchanges, counts.late, calls_made, turns_taken, digested());
@@ -196,6 +202,8 @@ int main(int argc, char **argv) {
            settings.kinds, settings.hosts, settings.per_host, settings.pids);
     world_begin(settings.seed);
     library_load(settings.library);
+    if (settings.second)
+        library_load(settings.second);
     servers_begin(settings.redis, settings.planted);
     checks_begin();
     if (world_is_table()) {

@@ -36,6 +36,7 @@ enum {
     KEYS = 8,       /* of thread-specific data */
     HANDLERS = 4,   /* of fork */
     OWN_BYTES = 64, /* thread-local data of the library */
+    BUILDS = 2,     /* of the library */
     SIZES = 40      /* of blocks of memory, powers of two */
 };
 
@@ -102,9 +103,12 @@ struct host {
     int64_t files_gone_till;                 /* no more can be opened there */
     bool names_follow;                       /* fsync of a file makes its name durable, too */
     struct node *root;
+    unsigned build;              /* of the library, that a process which starts there has */
     unsigned boots, dev, number; /* at the end of its name */
     unsigned server;             /* the one that its packets reach, see wire.c */
-    unsigned first_connection;   /* those before it lead to another server */
+    unsigned name_leads_to;      /* the server under the name of the first one */
+    int64_t name_lost_till;
+    unsigned first_connection; /* those before it lead to another server */
 };
 extern struct host host[HOSTS];
 extern unsigned hosts;
@@ -142,6 +146,7 @@ struct process {
     unsigned files_before; /* it opened */
     size_t heap_used;
     bool pageless; /* the run directory was lost since it opened a generator */
+    unsigned build;
     unsigned born; /* a number that none had before */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
@@ -224,8 +229,9 @@ static inline size_t stack_used(const struct thread *t) { return (size_t)(t->sta
 void word_of_dead(struct thread *t);
 extern uint64_t turns_taken, calls_made;
 
+extern unsigned builds;
 void library_load(const char *path);
-void *library_symbol(const char *name);
+void *library_symbol(unsigned which, const char *name);
 void own_in(const struct thread *t);
 void own_out(struct thread *t);
 /* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
@@ -250,99 +256,7 @@ size_t heap_size(void *at);
 /* twin.c: the host `to` becomes a copy of the other one. False while it cannot: ask again. */
 bool machine_copy(int from, int to);
 
-/* ---- files.c, disk.c, calls.c, names.c: what a host stores --------------------- */
-
-struct entry {
-    char name[96];
-    struct node *node;
-};
-struct names {
-    struct entry *entry;
-    unsigned n;
-};
-enum { SHARERS = 16, RANGES = 32 };
-struct node {
-    mode_t mode;
-    uint64_t inode;
-    unsigned links, refs, dev;
-    bool tmp;
-    int64_t extent, size, born_ns;
-    struct node *dir; /* where its name was made last */
-    struct names names, durable_names;
-    char *durable;
-    int64_t durable_size;
-    struct file *exclusive, *sharer[SHARERS];
-    unsigned sharers;
-    struct {
-        struct file *file;
-        int64_t at;
-    } range[RANGES];
-};
-/* An open file description. */
-struct file {
-    unsigned refs;
-    struct node *node;
-    struct socket *socket;
-    int64_t at;
-    int flags, pid;
-};
-
-#define EXTENT ((int64_t)1 << 21)
-extern int store_fd;
-int64_t extent_take(void);
-void extent_drop(int64_t extent);
-char *extent_bytes(int64_t extent);
-char *node_bytes(struct node *n);
-struct node *node_new(struct host *h, mode_t mode, bool tmp);
-void node_put(struct node *n);
-struct entry *entry_find(const struct names *names, const char *name, size_t len);
-void entry_add(struct node *dir, const char *name, size_t len, struct node *n);
-void entry_drop(struct node *dir, struct entry *e);
-/* Where a path leads to, from a directory or the root. The last name and its directory are there, too, if that one exists. */
-struct place {
-    struct node *dir, *node;
-    const char *name;
-    size_t len;
-};
-bool path_find(struct node *from, const char *path, struct place *at);
-
-void host_boot(struct host *h, bool power_lost);
-void host_lose_run(struct host *h);
-/* For good. */
-void host_lose_state(struct host *h);
-void node_sync(struct node *n);
-/* disk.c: what is in a directory, by what has been synced. */
-void tree_lose_unsynced(struct host *h, struct node *dir);
-struct node *state_of(const struct host *h);
-/* What statx(2) says about when a file was made. */
-struct statx;
-int file_born(int fd, struct statx *told);
-void host_write_back(struct host *h);
-/* A call of the disk takes up to ns, or for as long as it hangs. */
-void disk_takes(const struct node *n, int64_t ns);
-bool disk_is_bad(const struct node *n);
-bool disk_is_full(const struct node *n);
-
-struct file *file_new(struct node *n, int flags);
-void file_put(struct file *f);
-/* The one behind a descriptor, kept until file_done(); NULL and EBADF if there is none. */
-struct file *file_use(int fd);
-void file_done(void);
-int descriptor_new(struct file *f, int from, bool cloexec);
-
-/* maps.c */
-void maps_end(struct process *p);
-void maps_fork(struct process *child);
-void maps_change(struct process *leaves, struct process *comes);
-/* A key for the word at that address: the same in all processes that share it. */
-uint64_t word_key(const void *at, enum key_kind kind);
-/* The bytes of a shared mapping behind an address of p's, which may be away; or NULL. */
-char *shared_bytes(const struct process *p, const char *at);
-/* Do two processes have a shared page in common? Has one a page that others can find? */
-bool pages_met(const struct process *p, const struct process *of);
-bool has_page(const struct process *p);
-void node_synced_mapped(struct node *n);
-
+#include "files.h"
 #include "servers.h"
 
 /* ---- the fleet ------------------------------------------------------------------- */
@@ -351,7 +265,7 @@ struct settings {
     uint64_t seed;
     double hours;
     unsigned hosts, per_host, pids, silent, bounds;
-    const char *world, *kinds, *library, *redis, *planted, *kernel, *record, *shrink;
+    const char *world, *kinds, *library, *second, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
     uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
 };
@@ -368,7 +282,7 @@ bool kind_has_servers(void);
 void fleet_begin(void);
 /* One more process of that host, from that time on. */
 void fleet_start(int where, int64_t at);
-extern uint64_t opens, opens_failed, closes, forks, kills;
+extern uint64_t opens, opens_of_second, opens_failed, closes, forks, kills;
 
 /* outages.c: the world of that name, which is a table: how long holders go on whose server is away. */
 bool world_is_table(void);

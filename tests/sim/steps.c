@@ -131,9 +131,8 @@ void kill_for_successor(void) {
     if (chance(dice, 300)) {
         h->cut_till = now_ns + up_to(dice, terms.window / 4);
         note("host %d is cut off for a while", where);
-    } else if (now_ns > server[0].full_till + terms.window) { /* all hosts feel it, and no window may end */
-        server[0].full_till = now_ns + up_to(dice, terms.window / 4);
-        note("the server has no memory for a while");
+    } else if (now_ns > server[0].refuses_till + terms.window) { /* all hosts feel it, and no window may end */
+        server_refuses(0, (unsigned)below(dice, REFUSALS_PASS), now_ns + up_to(dice, terms.window / 4));
     }
     note("process %d is killed, and has a successor", p->pid);
     fleet_start(where, now_ns);

@@ -119,8 +119,9 @@ struct answer {
 
 static bool is_known(const char *name, struct in_addr *at) {
     unsigned n;
-    if (sscanf(name, "server-%u", &n) != 1)
+    if (sscanf(name, "server-%u", &n) != 1 || now_ns < here()->name_lost_till)
         return false;
+    n += n == 1 ? here()->name_leads_to : 0;
     at->s_addr = htonl(10u << 24 | n);
     return true;
 }

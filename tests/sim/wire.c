@@ -22,6 +22,7 @@ struct connection {
     struct socket *client;
     int host;
     unsigned server, asked;
+    bool known;
     char *in;
     size_t in_n;
     int64_t last_there, last_back;
@@ -184,7 +185,8 @@ static void serve(struct connection *c) {
     static char out[ANSWER];
     char *argv[WORDS];
     size_t len[WORDS], used;
-    struct command command = {.server = c->server, .host = c->host, .argv = argv, .len = len, .asked = &c->asked};
+    struct command command = {
+        .server = c->server, .host = c->host, .argv = argv, .len = len, .asked = &c->asked, .known = &c->known};
     while (!c->ended && (used = command_take(c->in, c->in_n, &command)) != 0) {
         command.listened = c->client != NULL;
         answer(c, out, server_answer(&command, out, sizeof out));
