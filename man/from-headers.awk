@@ -361,9 +361,16 @@ function last_word(text) {
     return text
 }
 
-function put_member(tag, comment, enum) {
+# A number of SFID_OPTION_LIST has its default and bounds behind its comment.
+function put_member(tag, comment, enum,    entry) {
     gsub(/[ \n]+/, " ", tag)
     gsub(/^ | $/, "", tag)
+    if (self == "sfid_options" && match(macros["SFID_OPTION_LIST"], " N\\(" last_word(tag) ",[^)]*")) {
+        split(substr(macros["SFID_OPTION_LIST"], RSTART, RLENGTH), entry, ", ")
+        sub(/[ \n]+$/, "", comment)
+        if (comment !~ /default/)
+            comment = comment "; default " entry[3] (entry[4] ? ", at least " entry[4] : "") (entry[5] ? ", at most " entry[5] : "")
+    }
     put(".It " (enum ? "Dv " : "Va ") quoted(tag))
     put_text(comment)
 }

@@ -62,8 +62,18 @@ int args_choice(const struct args *args, int i, const char *const *names);
 /* Reads a number from 0 to max. Leaves *value alone if the option is not given. Returns false, with a message, if it is invalid. */
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
 
-/* As args_number(), for numbers from `least` to `most`, which fit the value. */
+/* As args_number(), for numbers from `least` to `most` (0: a day in milliseconds), which fit the value. */
 bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value);
+
+/* As args_between(), for an option of sfid_open(). */
+#define args_option(args, i, opt, name) args_between(args, i, LEAST_##name, MOST_##name, &(opt)->name)
+enum {
+#define NUMBER(name, type, initial, least, most, stores) LEAST_##name = (least), MOST_##name = (most),
+#define POINTER(name, stores)
+    SFID_OPTION_LIST(NUMBER, POINTER)
+#undef NUMBER
+#undef POINTER
+};
 
 /* Reads a time from a required option. Returns false, with a message, if it is invalid. */
 bool args_time(const struct args *args, int i, struct moment now, struct moment *moment);
@@ -113,7 +123,7 @@ uint64_t option_max_pid(const sfid_options *opt); /* of what any_layout_option()
     [(first) + 1] = {"short-ms", 0, "MS", NULL, "how long a claim or short pid lasts; the same for all of APP (30000)"}, \
     [(first) + 2] = {"skew-budget-ms", 0, "MS", NULL, \
                      "how far the clocks of servers may differ; the same for all of APP (15000)"}, \
-    [(first) + 3] = {"timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)"}
+    [(first) + 3] = {"timeout-ms", 0, "MS", NULL, "how long to wait for the server (5000)"} /* default: open_timeout_ms */
 
 /* Reads their values and derives the rest. Returns false, with a message, if one is invalid. */
 bool store_options(const struct args *args, int first, sfid_options *opt);

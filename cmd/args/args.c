@@ -171,6 +171,7 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
     uint64_t number;
     if (args->value[i] == NULL)
         return true;
+    most = most ? most : 86400000;
     if (read_u64(args->value[i], most, &number) && number >= least) {
         *value = (uint32_t)number;
         return true;

@@ -2,13 +2,9 @@
 /* store.c - lease options, and errors from a server. */
 #include "args/all.h"
 
-#define DAY_MS 86400000
-#define BUDGET_MAX_MS 3600000
-
 bool store_options(const struct args *args, int first, sfid_options *opt) {
-    if (!args_between(args, first, 1000, DAY_MS, &opt->ttl_ms) || !args_between(args, first + 1, 0, DAY_MS, &opt->short_ms) ||
-        !args_between(args, first + 2, 0, BUDGET_MAX_MS, &opt->skew_budget_ms) ||
-        !args_between(args, first + 3, 1, DAY_MS, &opt->open_timeout_ms))
+    if (!args_option(args, first, opt, ttl_ms) || !args_option(args, first + 1, opt, short_ms) ||
+        !args_option(args, first + 2, opt, skew_budget_ms) || !args_option(args, first + 3, opt, open_timeout_ms))
         return false;
     if (opt->heartbeat_ms > opt->ttl_ms / 3)
         opt->heartbeat_ms = opt->ttl_ms / 3;

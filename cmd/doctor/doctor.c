@@ -117,8 +117,7 @@ static bool is_ordinal(const char *store) { return strncmp(store, "ordinal:", 8)
 /* Reads the store: the URL of a server, or (here) local or an ordinal. Returns false, with a message, if a value is invalid or missing. */
 static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout, const char **here) {
     const char *store = args->value[STORE];
-    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) ||
-        !args_between(args, HEARTBEAT, 100, 86400000, &opt->heartbeat_ms))
+    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) || !args_option(args, HEARTBEAT, opt, heartbeat_ms))
         return false;
     opt->layout = layout;
     if (store == NULL || (args->from_env[STORE] && opt->app == NULL))

@@ -255,7 +255,7 @@ static int run(const struct args *args) {
         return usage(args->command);
     if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt) ||
         !args_directory(args, RUN_DIR, &opt.run_dir) || !args_directory(args, STATE_DIR, &opt.state_dir) ||
-        !args_between(args, MAX_AHEAD, 0, 86400000, &opt.max_ahead_ms) || !args_number(args, PID, INT64_MAX, &pid))
+        !args_option(args, MAX_AHEAD, &opt, max_ahead_ms) || !args_number(args, PID, INT64_MAX, &pid))
         return STATUS_USAGE;
     if (!fit(args))
         return usage(args->command);

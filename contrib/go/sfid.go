@@ -53,16 +53,17 @@ import (
 
 // Options of Open are those of sfid.h. The zero value of each is the library's default; a negative duration is a 0.
 type Options struct {
-	App, Store, RunDir, StateDir          string
-	Layout                                *Layout
-	Pid                                   *int64 // nil: lease one
-	PidMin, PidMax                        int64
-	Borrow, Fail                          bool // when the sequence is used up; else calls wait
-	MaxWait, MaxAhead, OpenTimeout, TTL   time.Duration
-	Heartbeat, MaxSkew, SkewBudget, Short time.Duration
-	RandomStart                           uint64
-	Trust, KeepPid, Share                 bool
-	MaxAge                                time.Duration // of an ID that Next has ready: 1 ms; negative: it has none
+	App, Store, RunDir, StateDir string
+	Layout                       *Layout
+	Pid                          *int64 // nil: lease one
+	PidMin, PidMax               int64
+	Borrow, Fail                 bool // when the sequence is used up; else calls wait
+	RandomStart                  uint64
+	Trust, KeepPid, Share        bool
+	// mirrors: go-times
+	MaxWait, MaxAhead, TTL, Heartbeat, OpenTimeout, MaxSkew, SkewBudget, Short,
+	// mirrors: end
+	MaxAge time.Duration // of an ID that Next has ready: 1 ms; negative: it has none
 }
 
 // A Generator generates IDs. Any number of goroutines may use it at once.
@@ -98,9 +99,12 @@ func Open(o Options) (*Generator, error) {
 			defer C.free(unsafe.Pointer(*to))
 		}
 	}
-	for to, d := range map[*C.uint32_t]time.Duration{&c.max_wait_ms: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL,
-		&c.open_timeout_ms: o.OpenTimeout, &c.heartbeat_ms: o.Heartbeat, &c.max_skew_ms: o.MaxSkew,
-		&c.skew_budget_ms: o.SkewBudget, &c.short_ms: o.Short} {
+	for to, d := range map[*C.uint32_t]time.Duration{
+		// mirrors: go-copies
+		&c.max_wait_ms: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL, &c.heartbeat_ms: o.Heartbeat,
+		&c.open_timeout_ms: o.OpenTimeout, &c.max_skew_ms: o.MaxSkew, &c.skew_budget_ms: o.SkewBudget, &c.short_ms: o.Short,
+		// mirrors: end
+	} {
 		if d != 0 {
 			*to = C.go_milliseconds(C.int64_t(d))
 		}

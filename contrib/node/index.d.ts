@@ -61,16 +61,17 @@ export function fromText(text: string | Uint8Array, form?: Form | 'bytes', optio
 
 /** The members of sfid_options. */
 export interface Options {
+  layout?: Layout | string;
+  exhaustion?: 'wait' | 'borrow' | 'fail';
+  onUnknown?: 'waitOut' | 'trust';
+  // mirrors: node-members
   app?: string;
   store?: string;
-  layout?: Layout | string;
   pid?: number | bigint;
   pidMin?: number | bigint;
   pidMax?: number | bigint;
   runDir?: string;
   stateDir?: string;
-  exhaustion?: 'wait' | 'borrow' | 'fail';
-  onUnknown?: 'waitOut' | 'trust';
   maxWaitMs?: number;
   maxAheadMs?: number;
   randomStart?: number | bigint;
@@ -82,6 +83,7 @@ export interface Options {
   shortMs?: number;
   keepPid?: boolean;
   share?: boolean;
+  // mirrors: end
 }
 
 export interface Status {

@@ -6,6 +6,8 @@ const FORMS = ['dec', 'hex', 'base62', 'base32', 'base58', 'uuid', 'bytes'];
 const KINDS = ['reserved', 'time', 'pid', 'seq', 'fixed', 'random'];
 const camel = (name) => name.replace(/_(.)/g, (_, letter) => letter.toUpperCase());
 const [CODES, NUMBERS, STATUS] = native.names.split('|').map((list) => list.trim().split(' ').map(camel));
+const DEFAULTS = new BigInt64Array(NUMBERS.length);
+native.defaults(DEFAULTS);
 const TEXTS = ['app', 'store', 'runDir', 'stateDir'];
 const WORDS = { exhaustion: ['wait', 'borrow', 'fail'], onUnknown: ['waitOut', 'trust'] };
 const EINVAL = -1;
@@ -141,9 +143,8 @@ function fromText(text, form = 'base62', { bits = 64 } = {}) {
 
 function opening(options, later) {
   const { layout, ...rest } = options;
-  const numbers = new BigInt64Array(NUMBERS.length);
+  const numbers = DEFAULTS.slice();
   const texts = new Array(TEXTS.length);
-  native.defaults(numbers);
   for (const [name, value] of Object.entries(rest)) {
     const [text, at] = [TEXTS.indexOf(name), NUMBERS.indexOf(name)];
     if (text < 0 && at < 0) throw new TypeError(`there is no option ${name}`);
@@ -169,7 +170,7 @@ class Generator {
   constructor(options) {
     this.layout = layouts(options.layout);
     this.#h = options[OPENED] ?? opening({ ...options, layout: this.layout }, false);
-    this.#maxWaitMs = Number(options.maxWaitMs ?? 2000);
+    this.#maxWaitMs = Number(options.maxWaitMs ?? DEFAULTS[NUMBERS.indexOf('maxWaitMs')]);
     const rc = native.opened(this.#h);
     if (rc < 0) {
       const error = new SfidError(rc, undefined, this.#h);

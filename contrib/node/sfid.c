@@ -17,18 +17,18 @@
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* What index.js has as lists of numbers, in this order and under these names. */
-#define OPTIONS(ONE) \
-    ONE(pid) ONE(pid_min) ONE(pid_max) ONE(random_start) ONE(share) ONE(exhaustion) ONE(on_unknown) ONE(max_wait_ms) \
-    ONE(max_ahead_ms) ONE(ttl_ms) ONE(heartbeat_ms) ONE(open_timeout_ms) ONE(max_skew_ms) ONE(skew_budget_ms) ONE(short_ms) \
-    ONE(keep_pid)
+#define POINTER(member, ...)
+#define OPTIONS(ONE) SFID_OPTION_LIST(ONE, POINTER)
 #define STATUS(ONE) \
     ONE(open) ONE(last_code) ONE(pid) ONE(window_ms) ONE(ahead_ms) ONE(issued) ONE(waits) ONE(refused) ONE(regressions) \
     ONE(largest_regression_ms) ONE(losses) ONE(renewals) ONE(renew_failures) ONE(keeper_here) ONE(connected) ONE(skew_ms) \
     ONE(first_tick) ONE(limit_tick) ONE(replicas) ONE(shared) ONE(left)
 #define CODE(name, value, text) #name " "
 #define NAME(member) #member " "
-static const char names[] = SFID_ERROR_LIST(CODE) "|" OPTIONS(NAME) "|" STATUS(NAME);
+#define OPTION_NAME(member, ...) NAME(member)
+static const char names[] = SFID_ERROR_LIST(CODE) "|" OPTIONS(OPTION_NAME) "|" STATUS(NAME);
 #define READ(member) *n++ = (int64_t)s.member;
+#define OPTION_READ(member, ...) READ(member)
 
 /* In index.js an array of 16 words. */
 struct layout {
@@ -146,14 +146,14 @@ static int status(const struct handle *h, int64_t *n, char *identity, size_t siz
 
 static int defaults(int64_t *n) {
     const sfid_options s = SFID_OPTIONS_INIT;
-    OPTIONS(READ)
+    OPTIONS(OPTION_READ)
     return 0;
 }
 
 /* Returns how many numbers fit their options: all, or as many as come before the first that does not. */
 static int set(sfid_options *opt, const int64_t *n) {
     int good = 0;
-#define WRITE(member) \
+#define WRITE(member, ...) \
     opt->member = (__typeof__(opt->member))n[good]; \
     if ((int64_t)opt->member != n[good]) \
         return good; \

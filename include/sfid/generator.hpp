@@ -64,8 +64,9 @@ inline constexpr ::sfid_options defaults = SFID_OPTIONS_INIT;
 }
 
 /**
- * The options of sfid_options under their names, times as std::chrono. What is
- * not set has the default of SFID_OPTIONS_INIT. A generator copies what it needs.
+ * The options of sfid_options under their names, times as std::chrono (short_ms
+ * is short_lease). What is not set has the default of SFID_OPTIONS_INIT. A
+ * generator copies what it needs.
  *
  * on_event is called for each event, in order, from a background thread of this
  * generator (with share, perhaps from several at once). The first call may come
@@ -79,6 +80,7 @@ inline constexpr ::sfid_options defaults = SFID_OPTIONS_INIT;
  * forked child has a copy of its own, called for events of the child.
  */
 struct options {
+    /* mirrors: cpp-members */
     std::optional<std::string> app;
     std::optional<std::string> store;
     std::int64_t pid = detail::defaults.pid;
@@ -88,7 +90,7 @@ struct options {
     std::optional<libsfid::wide_layout> wide; /**< of a wide_generator, which needs it */
     std::optional<std::string> run_dir;
     std::optional<std::string> state_dir;
-    libsfid::exhaustion exhaustion = libsfid::exhaustion::wait;
+    libsfid::exhaustion exhaustion = static_cast<libsfid::exhaustion>(detail::defaults.exhaustion);
     milliseconds max_wait{detail::defaults.max_wait_ms};
     milliseconds max_ahead{detail::defaults.max_ahead_ms};
     std::uint64_t random_start = detail::defaults.random_start;
@@ -97,11 +99,12 @@ struct options {
     milliseconds open_timeout{detail::defaults.open_timeout_ms};
     milliseconds max_skew{detail::defaults.max_skew_ms};
     milliseconds skew_budget{detail::defaults.skew_budget_ms};
-    libsfid::on_unknown on_unknown = libsfid::on_unknown::wait_out;
+    libsfid::on_unknown on_unknown = static_cast<libsfid::on_unknown>(detail::defaults.on_unknown);
     std::function<void(const event &)> on_event;
-    milliseconds short_lease{detail::defaults.short_ms}; /**< short_ms */
+    milliseconds short_lease{detail::defaults.short_ms};
     bool keep_pid = detail::defaults.keep_pid != 0;
     bool share = detail::defaults.share != 0;
+    /* mirrors: end */
 
     /**
      * The same for calls in C, such as sfid_app_look(). Its pointers lead into *this: it is valid while *this is unchanged. Its
@@ -130,6 +133,7 @@ struct options {
                 wrong = name;
             return sfid__to<std::uint32_t>(from.count());
         };
+        /* mirrors: cpp-copies */
         c.app = chars(app, "app has a NUL inside");
         c.store = chars(store, "store has a NUL inside");
         c.pid = pid;
@@ -152,6 +156,7 @@ struct options {
         c.short_ms = ms(short_lease, "short_lease is out of range");
         c.keep_pid = keep_pid ? 1 : 0;
         c.share = share ? 1 : 0;
+        /* mirrors: end */
         return wrong;
     }
 };

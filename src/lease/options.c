@@ -13,8 +13,34 @@
 #include <string.h>
 
 #define APP_MAX 64
-#define DAY_MS 86400000
-#define BUDGET_MAX_MS 3600000
+
+/* ---- the list of options ------------------------------------------------- */
+
+struct listed {
+    size_t size;
+#define NUMBER(name, type, initial, least, most, stores) type name;
+#define POINTER(name, stores) void *name;
+    SFID_OPTION_LIST(NUMBER, POINTER)
+#undef NUMBER
+#undef POINTER
+};
+#define NUMBER(name, type, initial, least, most, stores) \
+    _Static_assert(__builtin_types_compatible_p(type, __typeof__(((sfid_options *)0)->name)), \
+                   "SFID_OPTION_LIST: the type of " #name); \
+    POINTER(name, stores)
+#define POINTER(name, stores) \
+    _Static_assert(offsetof(struct listed, name) == offsetof(sfid_options, name), "SFID_OPTION_LIST: the place of " #name);
+SFID_OPTION_LIST(NUMBER, POINTER)
+_Static_assert(sizeof(struct listed) == sizeof(sfid_options), "SFID_OPTION_LIST lacks a member of sfid_options");
+#undef NUMBER
+#undef POINTER
+
+enum {
+#define NUMBER(name, type, initial, least, most, stores) LEAST_##name = (least), MOST_##name = (most),
+#define POINTER(name, stores)
+    SFID_OPTION_LIST(NUMBER, POINTER)
+#undef NUMBER
+};
 
 static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
 
@@ -167,18 +193,26 @@ static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
 
 /* ---- how it works -------------------------------------------------------- */
 
+static int check_range(const char *name, uint64_t value, uint64_t least, uint64_t most, struct sfid__error *err) {
+    if (most == 0 || (value >= least && value <= most))
+        return 0;
+    return sfid__fail(err, SFID_EINVAL, "%s %" PRIu64 " is out of range: %" PRIu64 " %s %" PRIu64, name, value, least,
+                      most - least == 1 ? "or" : "to", most);
+}
+
 static int check_lease(const sfid_options *o, struct sfid__error *err) {
-    if (o->ttl_ms < 1000 || o->ttl_ms > DAY_MS)
-        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is out of range: 1000 to %d", o->ttl_ms, DAY_MS);
-    if (o->heartbeat_ms < 100 || o->heartbeat_ms > o->ttl_ms / 3)
-        return sfid__fail(err, SFID_EINVAL, "heartbeat_ms %" PRIu32 " is out of range: 100 to a third of ttl_ms (%" PRIu32 ")",
-                          o->heartbeat_ms, o->ttl_ms / 3);
-    if (o->skew_budget_ms > BUDGET_MAX_MS)
-        return sfid__fail(err, SFID_EINVAL, "skew_budget_ms %" PRIu32 " is out of range: 0 to %d", o->skew_budget_ms,
-                          BUDGET_MAX_MS);
-    if (o->keep_pid > 1)
-        return sfid__fail(err, SFID_EINVAL, "keep_pid %" PRIu32 " is out of range: 0 or 1", o->keep_pid);
-    if (o->open_timeout_ms == 0)
+    if (check_range("ttl_ms", o->ttl_ms, LEAST_ttl_ms, MOST_ttl_ms, err) < 0)
+        return err->code;
+    if (o->heartbeat_ms < LEAST_heartbeat_ms || o->heartbeat_ms > o->ttl_ms / 3)
+        return sfid__fail(err, SFID_EINVAL, "heartbeat_ms %" PRIu32 " is out of range: %d to a third of ttl_ms (%" PRIu32 ")",
+                          o->heartbeat_ms, LEAST_heartbeat_ms, o->ttl_ms / 3);
+#define NUMBER(name, type, initial, least, most, stores) \
+    if (check_range(#name, (uint64_t)o->name, LEAST_##name, MOST_##name, err) < 0) \
+        return err->code;
+    SFID_OPTION_LIST(NUMBER, POINTER)
+#undef NUMBER
+#undef POINTER
+    if (o->open_timeout_ms < LEAST_open_timeout_ms)
         return bad(err, "open_timeout_ms is 0: give at least 1");
     if ((unsigned)o->on_unknown > SFID_TRUST)
         return sfid__fail(err, SFID_EINVAL, "on_unknown %d is not one of SFID_WAIT_OUT, SFID_TRUST", (int)o->on_unknown);
@@ -193,10 +227,10 @@ static int check_policy(const sfid_options *o, const sfid_layout *l, struct sfid
                           "max_wait_ms %" PRIu32 " is less than one tick of the layout (%" PRIu32
                           " ms), so SFID_WAIT could never succeed",
                           o->max_wait_ms, l->unit_ms);
-    if (o->max_ahead_ms > DAY_MS)
-        return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, DAY_MS);
+    if (o->max_ahead_ms > MOST_max_ahead_ms)
+        return sfid__fail(err, SFID_EINVAL, "max_ahead_ms %" PRIu32 " is over a day (%d)", o->max_ahead_ms, MOST_max_ahead_ms);
     const uint64_t half = (l->max_seq + 1) / 2;
-    if (o->share > 2)
+    if (o->share > MOST_share)
         return sfid__fail(err, SFID_EINVAL, "share %" PRIu64 " is not 0, 1 or 2", o->share);
     if (o->share == 2 && o->on_event)
         return bad(err, "share is 2, so there is no thread to call on_event; leave it NULL, or give share 1");

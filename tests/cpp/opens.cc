@@ -114,15 +114,12 @@ static void options_for_c() {
     const sfid_options want = SFID_OPTIONS_INIT;
     options opt;
     sfid_options c = opt.raw();
-    ok(c.size == want.size && c.app == want.app && c.store == want.store && c.pid == want.pid && c.pid_min == want.pid_min &&
-           c.pid_max == want.pid_max && c.layout == want.layout && c.run_dir == want.run_dir && c.state_dir == want.state_dir &&
-           c.exhaustion == want.exhaustion && c.max_wait_ms == want.max_wait_ms && c.max_ahead_ms == want.max_ahead_ms &&
-           c.random_start == want.random_start && c.ttl_ms == want.ttl_ms && c.heartbeat_ms == want.heartbeat_ms,
-       "options not set are those of SFID_OPTIONS_INIT");
-    ok(c.open_timeout_ms == want.open_timeout_ms && c.max_skew_ms == want.max_skew_ms && c.skew_budget_ms == want.skew_budget_ms &&
-           c.on_unknown == want.on_unknown && c.on_event == want.on_event && c.user == want.user && c.wide == want.wide &&
-           c.short_ms == want.short_ms && c.keep_pid == want.keep_pid && c.share == want.share,
-       "and so are the others");
+#define NUMBER(name, type, initial, least, most, stores) is(c.name, want.name, #name " not set is that of SFID_OPTIONS_INIT");
+#define POINTER(name, stores) ok(c.name == nullptr, #name " not set is NULL");
+    SFID_OPTION_LIST(NUMBER, POINTER)
+#undef NUMBER
+#undef POINTER
+    is(c.size, want.size, "and so is the size");
 
     opt.app = "app";
     opt.store = "store";

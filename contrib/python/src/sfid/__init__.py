@@ -153,7 +153,7 @@ def from_text(text: Union[str, bytes], form: str = "base62", bits: int = 64) -> 
 
 
 class Generator(ContextManager["Generator"]):
-    """Generates IDs of an app, for any number of threads and forked children. README.md lists the options.
+    """Generates IDs of an app, for any number of threads and forked children. Options are those of sfid_options.
 
     Each ID is a call of the library: so what sfid.h promises about order, time and fork holds without an exception. IDs drawn in
     advance would need a guard against fork, and that costs as much as the call (README.md has figures).

@@ -43,9 +43,13 @@ Wide = _struct("W", "sfid_wide", "Q high low")
 Wide.value = property(lambda wide: wide.high << 64 | wide.low)  # as a c_int64 has it
 Field = _struct("F", "sfid_field", "s name", "u shift bits", "i kind")
 Options = _struct(
-    "O", "sfid_options", "z size", "s app store", "q pid pid_min pid_max", "L layout", "s run_dir state_dir", "i exhaustion",
-    "u max_wait_ms max_ahead_ms", "Q random_start", "u ttl_ms heartbeat_ms open_timeout_ms max_skew_ms skew_budget_ms",
-    "i on_unknown", "v on_event user", "M wide", "u short_ms keep_pid", "Q share")
+    "O", "sfid_options", "z size",
+    # mirrors: python-members
+    "s app", "s store", "q pid", "q pid_min", "q pid_max", "L layout", "s run_dir", "s state_dir", "i exhaustion",
+    "u max_wait_ms", "u max_ahead_ms", "Q random_start", "u ttl_ms", "u heartbeat_ms", "u open_timeout_ms", "u max_skew_ms",
+    "u skew_budget_ms", "i on_unknown", "v on_event", "v user", "M wide", "u short_ms", "u keep_pid", "Q share",
+    # mirrors: end
+)
 Status = _struct(
     "X", "sfid_status_info", "i open last_code", "q pid window_ms ahead_ms", "Q issued waits refused regressions",
     "q largest_regression_ms", "Q losses renewals renew_failures", "i keeper_here connected", "a identity", "q skew_ms",
@@ -55,8 +59,14 @@ NUMBERS = [name for name, kind in Options._fields_[1:] if kind in (_types["u"], 
 
 def options() -> Any:
     """SFID_OPTIONS_INIT."""
-    return Options(size=ctypes.sizeof(Options), pid=-1, max_wait_ms=2000, max_ahead_ms=10000, ttl_ms=600000, heartbeat_ms=180000,
-                   open_timeout_ms=5000, max_skew_ms=300000, skew_budget_ms=15000, short_ms=30000)
+    return Options(
+        size=ctypes.sizeof(Options),
+        # mirrors: python-defaults
+        pid=-1, pid_min=0, pid_max=0, exhaustion=0, max_wait_ms=2000, max_ahead_ms=10000, random_start=0, ttl_ms=600000,
+        heartbeat_ms=180000, open_timeout_ms=5000, max_skew_ms=300000, skew_budget_ms=15000, on_unknown=0, short_ms=30000,
+        keep_pid=0, share=0,
+        # mirrors: end
+    )
 
 
 # The functions, by their names without sfid_. A prototype is the letters of the result and of the arguments. Calls that may sleep

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //! Structs and defaults are those of the C headers, as a C compiler sees them.
 use sfid_sys as sys;
-use std::{env, fmt::Write, fs, process::Command};
+use std::{env, fmt::Write, fs, process::Command, ptr};
 
 /// Prints what a C program says about sfid.h.
 fn c_says(name: &str, body: &str) -> String {
@@ -46,42 +46,21 @@ fn structs_are_as_in_the_headers() {
     assert!(count >= 9);
 }
 
+/// Each field of the defaults has the same bytes.
 #[test]
 fn defaults_are_sfid_options_init() {
-    let body = "
-    const sfid_options o = SFID_OPTIONS_INIT;
-    printf(\"%zu %d %lld %lld %lld %d %u %u %llu %u %u %u %u %u %d %d %u %u %llu\\n\", o.size,
-           o.app || o.store || o.layout || o.run_dir || o.state_dir || o.user || o.wide, (long long)o.pid, (long long)o.pid_min,
-           (long long)o.pid_max, (int)o.exhaustion, (unsigned)o.max_wait_ms, (unsigned)o.max_ahead_ms,
-           (unsigned long long)o.random_start, (unsigned)o.ttl_ms, (unsigned)o.heartbeat_ms, (unsigned)o.open_timeout_ms,
-           (unsigned)o.max_skew_ms, (unsigned)o.skew_budget_ms, (int)o.on_unknown, o.on_event != NULL, (unsigned)o.short_ms,
-           (unsigned)o.keep_pid, (unsigned long long)o.share);
-";
+    let mut body = String::from("    const sfid_options o = SFID_OPTIONS_INIT;\n");
+    let mut rust = String::new();
     let o = sys::SFID_OPTIONS_INIT;
-    let set = [o.app, o.store, o.run_dir, o.state_dir].iter().any(|p| !p.is_null()) || !o.layout.is_null();
-    let set = i32::from(set || !o.user.is_null() || !o.wide.is_null());
-    let rust = format!(
-        "{} {set} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {} {}\n",
-        o.size,
-        o.pid,
-        o.pid_min,
-        o.pid_max,
-        o.exhaustion,
-        o.max_wait_ms,
-        o.max_ahead_ms,
-        o.random_start,
-        o.ttl_ms,
-        o.heartbeat_ms,
-        o.open_timeout_ms,
-        o.max_skew_ms,
-        o.skew_budget_ms,
-        o.on_unknown,
-        i32::from(o.on_event.is_some()),
-        o.short_ms,
-        o.keep_pid,
-        o.share
-    );
-    assert_eq!(rust, c_says("defaults", body));
+    let start = ptr::addr_of!(o) as *const u8;
+    sys::layouts(&mut |name, _, fields| {
+        for (field, offset, size) in fields.iter().filter(|_| name == "sfid_options") {
+            writeln!(body, "    for (size_t i = 0; i < {size}; i++) printf(\"%02x\", ((unsigned char *)&o.{field})[i]);").unwrap();
+            // SAFETY: the bytes of a field, none of which is padding.
+            unsafe { std::slice::from_raw_parts(start.add(*offset), *size) }.iter().for_each(|b| write!(rust, "{b:02x}").unwrap());
+        }
+    });
+    assert_eq!(rust, c_says("defaults", &body));
 }
 
 /// Each function has the type that the header gives it: a C compiler compares declarations.

@@ -251,9 +251,11 @@ impl Options {
         self
     }
     setters! {
-        pid: u32; pid_min: u32; pid_max: u32; exhaustion: Exhaustion; random_start: u64; on_unknown: OnUnknown; keep_pid: bool;
-        share: bool; max_wait_ms: u32; max_ahead_ms: u32; ttl_ms: u32; heartbeat_ms: u32; open_timeout_ms: u32; max_skew_ms: u32;
-        skew_budget_ms: u32; short_ms: u32;
+        // mirrors: rust-setters
+        pid: u32; pid_min: u32; pid_max: u32; exhaustion: Exhaustion; max_wait_ms: u32; max_ahead_ms: u32; random_start: u64;
+        ttl_ms: u32; heartbeat_ms: u32; open_timeout_ms: u32; max_skew_ms: u32; skew_budget_ms: u32; on_unknown: OnUnknown;
+        short_ms: u32; keep_pid: bool; share: bool;
+        // mirrors: end
     }
     /// Opens a generator.
     pub fn open(&self) -> Result<Generator, OpenError> {
