@@ -85,7 +85,7 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 /* ---- the app --------------------------------------------------------------- */
 
 /* Adds what the server showed to what those before it in the pool did. */
-static void describe(struct app_survey *s) {
+static void app_describe(struct app_survey *s) {
     sfid_app_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
     static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN, SFID_APP_BARRED};
@@ -107,15 +107,15 @@ static void describe(struct app_survey *s) {
     snprintf(info->server + used, sizeof info->server - used, "%s%s", first ? "" : ", ", app->shown);
 }
 
-static int look(struct app_survey *s) {
+static int app_look(struct app_survey *s) {
     const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, sfid__visit_until(&s->visit), &s->visit.error);
     if (rc == 0)
-        describe(s);
+        app_describe(s);
     return rc;
 }
 
 /* Ends the call: copies the result and the sentence to the caller. */
-static int end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
+static int app_end(struct app_survey *s, int rc, sfid_app_info *out, char *why, size_t why_size) {
     if (s && out && (rc == 0 || rc == SFID_EBUSY || s->info.server[0]))
         *out = s->info;
     return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
@@ -125,7 +125,7 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
                   char *why, size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return end(s, SFID_ENOMEM, out, why, why_size);
+        return app_end(s, SFID_ENOMEM, out, why, why_size);
     s->each = each;
     s->user = user;
     int rc = sfid__visit_begin(&s->visit, opt);
@@ -133,19 +133,19 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
         *out = (sfid_app_info){.pid_min = (uint64_t)s->visit.whole.opt.pid, .pid_max = (uint64_t)s->visit.whole.opt.pid};
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) { /* a server that is away does not hide the others */
         const int one = sfid__visit_server(&s->visit, i);
-        if ((one < 0 || look(s) < 0) && s->unheard.code == 0)
+        if ((one < 0 || app_look(s) < 0) && s->unheard.code == 0)
             s->unheard = s->visit.error;
     }
     if (rc == 0 && s->unheard.code) {
         s->visit.error = s->unheard;
         rc = s->unheard.code;
     }
-    return end(s, rc, out, why, why_size);
+    return app_end(s, rc, out, why, why_size);
 }
 
 /* ---- init ------------------------------------------------------------------ */
 
-static int refuse(struct app_survey *s) {
+static int app_refuse(struct app_survey *s) {
     char others[120] = "", last[SFID__TIME_TEXT] = "";
     const uint64_t all = busy(&s->info);
     if (s->info.held_until_unix_ms > 0)
@@ -165,12 +165,12 @@ static bool is_refused(const struct app_survey *s, int flags) { return !(flags &
 static int try_init(struct app_survey *s, const sfid_app_info *before, int flags, bool *done) {
     s->info = *before;
     s->holders[0] = '\0';
-    int rc = look(s);
+    int rc = app_look(s);
     if (rc < 0)
         return rc;
     *done = (flags & SFID_INIT_UPGRADE) && s->view.known != SFID__APP_BARRED;
     if (!*done && is_refused(s, flags))
-        return refuse(s);
+        return app_refuse(s);
     if (*done || s->view.state[0] == '\0')
         return 0;
     const char *const argv[] = {s->view.state, "1"};
@@ -188,7 +188,7 @@ static int set_range(struct app_survey *s) {
     const int rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
     if (rc == 0 && s->visit.app.word != SFID__REDIS_OK)
         return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
-    return rc < 0 ? rc : look(s);
+    return rc < 0 ? rc : app_look(s);
 }
 
 static int init_server(struct app_survey *s, int flags) {
@@ -211,9 +211,9 @@ static int look_at_all(struct app_survey *s, int flags) {
     int rc = 0;
     for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         rc = sfid__visit_server(&s->visit, i);
-        rc = rc < 0 ? rc : look(s);
+        rc = rc < 0 ? rc : app_look(s);
         if (rc == 0 && is_refused(s, flags))
-            rc = refuse(s);
+            rc = app_refuse(s);
     }
     if (rc == 0)
         s->info = (sfid_app_info){.server = ""};
@@ -223,7 +223,7 @@ static int look_at_all(struct app_survey *s, int flags) {
 int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *why, size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
-        return end(s, SFID_ENOMEM, out, why, why_size);
+        return app_end(s, SFID_ENOMEM, out, why, why_size);
     int rc = sfid__visit_begin(&s->visit, opt);
     if (rc == 0 && s->visit.servers > 1 && !(flags & SFID_INIT_RANGE))
         rc = look_at_all(s, flags);
@@ -231,5 +231,5 @@ int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *
         rc = sfid__visit_server(&s->visit, i);
         rc = rc < 0 ? rc : init_server(s, flags);
     }
-    return end(s, rc, out, why, why_size);
+    return app_end(s, rc, out, why, why_size);
 }

@@ -88,7 +88,7 @@ static int find_layout(struct mark_survey *s) {
     return sfid__options_read(&s->opt, &s->settings, &s->error);
 }
 
-static int begin(struct mark_survey *s, const sfid_options *opt, uint64_t pid) {
+static int survey_begin(struct mark_survey *s, const sfid_options *opt, uint64_t pid) {
     struct sfid__error *err = &s->error;
     int rc = sfid__options_copy(opt, &s->opt, err);
     if (rc == 0 && s->opt.store == NULL && s->opt.pid < 0)
@@ -120,7 +120,7 @@ static struct sfid__slot_want page_up_to(const struct mark_survey *s, uint64_t l
 }
 
 /* Puts together what mark and page say. 0 or SFID_ECLOCK. */
-static int judge(struct mark_survey *s, const struct sfid__position *at) {
+static int survey_judge(struct mark_survey *s, const struct sfid__position *at) {
     const sfid_layout *l = s->far.layout;
     const struct sfid__slot_want any = page_up_to(s, UINT64_MAX);
     s->mark = at->word >> l->seq_bits;
@@ -139,11 +139,11 @@ static int judge(struct mark_survey *s, const struct sfid__position *at) {
                                                 tick, s->now, &s->error);
 }
 
-static int look(struct mark_survey *s) {
+static int survey_look(struct mark_survey *s) {
     struct sfid__position at = {0};
     if (s->marks.fd >= 0 && sfid__mark_look(&s->marks, s->pid, s->settings.fingerprint, &at, &s->error) < 0)
         return s->error.code;
-    return judge(s, &at);
+    return survey_judge(s, &at);
 }
 
 /* ---- lowering ---------------------------------------------------------------- */
@@ -175,7 +175,7 @@ static int lower(struct mark_survey *s, struct sfid__mark *mark) {
     const struct sfid__position at = {.word = tick << l->seq_bits, .exact = true};
     if (sfid__mark_write(mark, at, &s->error) < 0 || put_page_aside(s) < 0)
         return s->error.code;
-    return judge(s, &at);
+    return survey_judge(s, &at);
 }
 
 /* As store_local.c opens it. */
@@ -198,14 +198,14 @@ static int lower_locked(struct mark_survey *s) {
     const struct sfid__mark_want want = {s->pid, s->settings.fingerprint, true, false, 0};
     if (open_marks(s) < 0 || sfid__mark_take(&mark, &s->marks, &want, &at, &s->error) < 0)
         return s->error.code;
-    const int rc = judge(s, &at) == SFID_ECLOCK ? lower(s, &mark) : SFID_EAGAIN;
+    const int rc = survey_judge(s, &at) == SFID_ECLOCK ? lower(s, &mark) : SFID_EAGAIN;
     sfid__mark_drop(&mark);
     return rc;
 }
 
 static int look_and_lower(struct mark_survey *s) {
     char until[SFID__TIME_TEXT];
-    int rc = look(s);
+    int rc = survey_look(s);
     if (rc < 0 && rc != SFID_ECLOCK)
         return rc;
     rc = s->info.there ? lower_locked(s) : SFID_EAGAIN;
@@ -223,15 +223,15 @@ static int look_and_lower(struct mark_survey *s) {
 
 /* ---- calls ------------------------------------------------------------------- */
 
-static int ask(const sfid_options *opt, uint64_t pid, int (*what)(struct mark_survey *s), sfid_mark_info *out, char *why,
-               size_t why_size) {
+static int survey_ask(const sfid_options *opt, uint64_t pid, int (*what)(struct mark_survey *s), sfid_mark_info *out, char *why,
+                      size_t why_size) {
     struct mark_survey *s = out ? calloc(1, sizeof *s) : NULL;
     int rc = out == NULL ? SFID_EINVAL : SFID_ENOMEM;
     if (s) {
         s->marks = s->pages = (struct sfid__dir)SFID__DIR_NONE;
         sfid__process_prepare();
         sfid__guest_enter(&s->guest);
-        rc = begin(s, opt, pid);
+        rc = survey_begin(s, opt, pid);
         if (rc == 0)
             rc = what(s);
         sfid__dir_close(&s->marks);
@@ -246,9 +246,9 @@ static int ask(const sfid_options *opt, uint64_t pid, int (*what)(struct mark_su
 }
 
 int sfid_mark_look(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why, size_t why_size) {
-    return ask(opt, pid, look, out, why, why_size);
+    return survey_ask(opt, pid, survey_look, out, why, why_size);
 }
 
 int sfid_mark_lower(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why, size_t why_size) {
-    return ask(opt, pid, look_and_lower, out, why, why_size);
+    return survey_ask(opt, pid, look_and_lower, out, why, why_size);
 }

@@ -97,7 +97,7 @@ static int64_t free_from(const struct pid_survey *s) {
     return from <= s->info.server_unix_ms ? 0 : from;
 }
 
-static int look(struct pid_survey *s, uint64_t pid) {
+static int pid_look(struct pid_survey *s, uint64_t pid) {
     struct sfid__redis_app *app = &s->visit.app;
     if (pid < app->pid_min || pid > app->pid_max)
         return sfid__fail(&s->visit.error, SFID_EINVAL, "pid %" PRIu64 " is out of range; app \"%s\" has %" PRIu64 " to %" PRIu64,
@@ -151,7 +151,7 @@ static int may_finish(struct pid_survey *s, const char *holder) {
     return 0;
 }
 
-static int finish(struct pid_survey *s) {
+static int pid_finish(struct pid_survey *s) {
     struct sfid__redis_app *app = &s->visit.app;
     char pid[NUMBER], base[SFID__HOLDER];
     snprintf(pid, sizeof pid, "%" PRIu64, s->info.pid);
@@ -169,7 +169,7 @@ static int finish(struct pid_survey *s) {
 /* ---- calls ----------------------------------------------------------------- */
 
 /* Goes to the server that lends the pid. */
-static int begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid) {
+static int pid_begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid) {
     struct sfid__visit *v = &s->visit;
     int rc = sfid__visit_begin(v, opt);
     unsigned at = v->servers > 1 ? v->servers : 0;
@@ -183,7 +183,7 @@ static int begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid) {
     return rc < 0 ? rc : sfid__visit_server(v, at);
 }
 
-static int end(struct pid_survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
+static int pid_end(struct pid_survey *s, int rc, sfid_pid_info *out, char *why, size_t why_size) {
     if (s && out && rc == 0)
         *out = s->info;
     return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
@@ -193,22 +193,22 @@ int sfid_pid_look(const sfid_options *opt, uint64_t pid, sfid_pid_info *out, cha
     struct pid_survey *s = calloc(1, sizeof *s);
     int rc = s == NULL ? SFID_ENOMEM : out == NULL ? SFID_EINVAL : 0;
     if (rc == 0)
-        rc = begin(s, opt, pid);
+        rc = pid_begin(s, opt, pid);
     if (rc == 0)
-        rc = look(s, pid);
-    return end(s, rc, out, why, why_size);
+        rc = pid_look(s, pid);
+    return pid_end(s, rc, out, why, why_size);
 }
 
 int sfid_pid_finish(const sfid_options *opt, uint64_t pid, const char *holder, sfid_pid_info *out, char *why, size_t why_size) {
     struct pid_survey *s = calloc(1, sizeof *s);
-    int rc = s == NULL ? SFID_ENOMEM : begin(s, opt, pid);
+    int rc = s == NULL ? SFID_ENOMEM : pid_begin(s, opt, pid);
     if (rc == 0)
-        rc = look(s, pid);
+        rc = pid_look(s, pid);
     if (rc == 0)
         rc = may_finish(s, holder);
     if (rc == 0)
-        rc = finish(s);
+        rc = pid_finish(s);
     if (rc == 0)
-        rc = look(s, pid);
-    return end(s, rc, out, why, why_size);
+        rc = pid_look(s, pid);
+    return pid_end(s, rc, out, why, why_size);
 }

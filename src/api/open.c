@@ -196,7 +196,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
 }
 
 /* Frees everything but the error's text. */
-static void let_go(struct sfid__rest *rest) {
+static void rest_let_go(struct sfid__rest *rest) {
     sfid__holder_drop(&rest->holding);
     if (rest->memory)
         sfid__memory_leave(rest->memory);
@@ -233,7 +233,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     if (rc == 0)
         rc = start(&g->generator, rest, settings, r);
     if (rc < 0)
-        let_go(rest);
+        rest_let_go(rest);
     return rc;
 }
 
@@ -393,7 +393,7 @@ static void close_handle(struct sfid *g) {
     sfid__keeper_stop(&rest->keeper);
     if (rest->keeper.holding)
         atomic_store_explicit(&g->generator.left, sfid__holder_close(&rest->holding), memory_order_relaxed); /* for sfid_status() */
-    let_go(rest);
+    rest_let_go(rest);
     free(rest);
     bury(&g->generator);
 }

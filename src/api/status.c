@@ -47,7 +47,7 @@ static int64_t ticks_ms(const struct sfid__generator *g, uint64_t from, uint64_t
 
 /* ---- status -------------------------------------------------------------- */
 
-static void fill(struct sfid__generator *g, struct sfid__rest *rest, sfid_status_info *out) {
+static void fill_status(struct sfid__generator *g, struct sfid__rest *rest, sfid_status_info *out) {
     const struct look v = look_at(g);
     out->open = sfid__draw_ready(g);
     out->pid = (int64_t)sfid__record_pid(v.r);
@@ -91,7 +91,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     if (rest && !sfid__is_closed(&g->generator)) {
         look_for_keeper(&g->generator);
-        fill(&g->generator, rest, out);
+        fill_status(&g->generator, rest, out);
     }
     out->last_code =
         rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
@@ -167,7 +167,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
     }
 }
 
-static void describe(sfid *g, char *out, size_t size) {
+static void describe_status(sfid *g, char *out, size_t size) {
     struct sfid__rest *rest = sfid__rest_enter(g);
     const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed); /* about now */
     if (rest == NULL)
@@ -200,6 +200,6 @@ const char *sfid_last_error(const sfid *handle) {
             return sfid_strerror(SFID_ENOMEM);
         }
     }
-    describe(sfid__front_handle(handle), text, 2 * SFID__ERROR_TEXT);
+    describe_status(sfid__front_handle(handle), text, 2 * SFID__ERROR_TEXT);
     return text;
 }

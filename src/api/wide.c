@@ -61,7 +61,7 @@ static SFID__HOT void put_all(const struct sfid *g, const struct sfid__run *run,
 }
 
 /* Can this handle generate wide IDs at all? */
-static int check(struct sfid *g, const sfid_wide *ids) {
+static int check_wide(struct sfid *g, const sfid_wide *ids) {
     if (ids == NULL)
         return SFID_EINVAL;
     if (g == NULL)
@@ -71,7 +71,7 @@ static int check(struct sfid *g, const sfid_wide *ids) {
 
 static SFID__UNGUARDED int next(struct sfid *g, bool may_sleep, sfid_wide *id) {
     struct sfid__call call;
-    int rc = check(g, id);
+    int rc = check_wide(g, id);
     if (rc == 0)
         rc = sfid__next_number(&g->generator, may_sleep, &call);
     if (unlikely(rc < 0))
@@ -109,7 +109,7 @@ static __attribute__((noinline)) int64_t next_n_slow(struct sfid *g, sfid_wide *
 SFID__UNGUARDED int64_t sfid_next_n_wide(sfid *g, sfid_wide *ids, size_t n) {
     if (n == 0)
         return 0;
-    const int wrong = check(g, ids);
+    const int wrong = check_wide(g, ids);
     if (unlikely(wrong < 0))
         return wrong;
     n = sfid__countable(n);

@@ -44,7 +44,7 @@ static void make_printable(char *text) {
             *text = '?';
 }
 
-static void fill(struct sfid__error *err, int code, const char *fmt, va_list args) {
+static void fill_error(struct sfid__error *err, int code, const char *fmt, va_list args) {
     err->code = code;
     err->one_file = false;
     if (vsnprintf(err->text, sizeof err->text, fmt, args) < 0)
@@ -67,7 +67,7 @@ const char *sfid__behind_password(const char *text, size_t len) {
 int sfid__fail(struct sfid__error *err, int code, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    fill(err, code, fmt, args);
+    fill_error(err, code, fmt, args);
     va_end(args);
     return code;
 }
@@ -96,7 +96,7 @@ static void name_limit(struct sfid__error *err) {
 int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    fill(err, code, fmt, args);
+    fill_error(err, code, fmt, args);
     va_end(args);
     const size_t used = strlen(err->text);
     char why[128];

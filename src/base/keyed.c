@@ -107,12 +107,12 @@ static CIPHER void schedule(struct sfid__key *key) {
     }
 }
 
-static inline CIPHER block begin(const struct sfid__key *key, uint64_t nonce, uint64_t n) {
+static inline CIPHER block stream_begin(const struct sfid__key *key, uint64_t nonce, uint64_t n) {
     return (block){nonce, n} ^ round_key(key, 0);
 }
 
 static inline CIPHER uint64_t cipher(const struct sfid__key *key, uint64_t nonce, uint64_t n) {
-    block x = begin(key, nonce, n);
+    block x = stream_begin(key, nonce, n);
     for (int i = 1; i < 10; i++)
         x = enc(x, round_key(key, i));
     return last(x, round_key(key, 10))[0];
@@ -120,7 +120,8 @@ static inline CIPHER uint64_t cipher(const struct sfid__key *key, uint64_t nonce
 
 /* Four at a time: a round has to wait for the one before, but not for its neighbours. */
 static inline CIPHER void cipher_four(const struct sfid__key *key, uint64_t nonce, uint64_t n, uint64_t *bits) {
-    block a = begin(key, nonce, n), b = begin(key, nonce, n + 1), c = begin(key, nonce, n + 2), d = begin(key, nonce, n + 3);
+    block a = stream_begin(key, nonce, n), b = stream_begin(key, nonce, n + 1), c = stream_begin(key, nonce, n + 2),
+          d = stream_begin(key, nonce, n + 3);
     for (int i = 1; i < 10; i++) {
         const block k = round_key(key, i);
         a = enc(a, k);

@@ -80,7 +80,7 @@ static void distrust(struct walk *w, const char *dir, uid_t owner) {
 }
 
 /* If others may move what this owner has in the directory, the walk has a doubt. It tells only the first. */
-static void judge(struct walk *w, uid_t owner) {
+static void walk_judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
     const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
     const bool written = others_write(&w->st) || ((w->st.st_mode & S_IWGRP) && is_list(getxattr(dir, LIST, NULL, 0)));
@@ -135,13 +135,13 @@ int sfid__trust_make(int parent, const char *name) {
 }
 
 /* Looks at what has the name w->name, and makes it if it is missing and w->make says so. */
-static int look(struct walk *w, struct stat *st) {
+static int walk_look(struct walk *w, struct stat *st) {
     int why = fstatat(w->at, w->name, st, AT_SYMLINK_NOFOLLOW) < 0 ? errno : 0;
     if (why == ENOENT && w->make && (why = sfid__trust_make(w->at, w->name)) == 0 &&
         fstatat(w->at, w->name, st, AT_SYMLINK_NOFOLLOW) < 0)
         why = errno;
     if (why == 0)
-        judge(w, st->st_uid);
+        walk_judge(w, st->st_uid);
     return why;
 }
 
@@ -182,7 +182,7 @@ static int run(struct walk *w) {
     int why = go_to_root(w);
     while (why == 0 && next_name(w)) {
         const bool last = w->to_file && w->left[0] == '\0';
-        why = look(w, &st);
+        why = walk_look(w, &st);
         if (why == 0 && S_ISLNK(st.st_mode) && !(last && is_proc(w->at)))
             why = follow(w);
         else if (why == 0 && last)
@@ -194,7 +194,7 @@ static int run(struct walk *w) {
 }
 
 /* Begins a walk along the first n bytes of a path. NULL with errno. */
-static struct walk *begin(const char *path, size_t n, struct sfid__error *doubt) {
+static struct walk *walk_begin(const char *path, size_t n, struct sfid__error *doubt) {
     struct walk *w = calloc(1, sizeof *w);
     doubt->code = 0;
     if (w == NULL)
@@ -213,7 +213,7 @@ static struct walk *begin(const char *path, size_t n, struct sfid__error *doubt)
     return NULL;
 }
 
-static void end(struct walk *w) {
+static void walk_end(struct walk *w) {
     if (w->at >= 0)
         close(w->at);
     free(w);
@@ -222,17 +222,17 @@ static void end(struct walk *w) {
 int sfid__trust_parent(const char *path, bool make, const char **name, struct sfid__error *doubt) {
     int at = -1;
     *name = strrchr(path, '/') + 1;
-    struct walk *w = begin(path, (size_t)(*name - path), doubt);
+    struct walk *w = walk_begin(path, (size_t)(*name - path), doubt);
     if (w == NULL)
         return -1;
     w->make = make;
     const int why = run(w);
     if (why == 0) {
-        judge(w, geteuid()); /* what is to be made there, or belongs to us */
+        walk_judge(w, geteuid()); /* what is to be made there, or belongs to us */
         at = w->at;
         w->at = -1;
     }
-    end(w);
+    walk_end(w);
     errno = why;
     return at;
 }
@@ -264,7 +264,7 @@ int sfid__trust_open(const char *path, struct sfid__error *err) {
     struct sfid__error doubt;
     int fd = -1;
     err->code = 0;
-    struct walk *w = begin(path, strlen(path), &doubt);
+    struct walk *w = walk_begin(path, strlen(path), &doubt);
     if (w == NULL)
         return -1;
     w->to_file = true;
@@ -279,7 +279,7 @@ int sfid__trust_open(const char *path, struct sfid__error *err) {
         close(fd);
         fd = -1;
     }
-    end(w);
+    walk_end(w);
     errno = why;
     return fd;
 }

@@ -15,13 +15,13 @@ struct sfid__memory_page {
 /* The list only grows and is read without a lock, so a child forked at any moment finds it whole. */
 static _Atomic(struct sfid__memory_page *) pages;
 
-static struct sfid__memory_page *find(struct sfid__memory_page *from, uint64_t layout, uint64_t pid) {
+static struct sfid__memory_page *find_page(struct sfid__memory_page *from, uint64_t layout, uint64_t pid) {
     while (from && (from->layout != layout || from->pid != pid))
         from = from->next;
     return from;
 }
 
-static struct sfid__memory_page *make(uint64_t layout, uint64_t pid) {
+static struct sfid__memory_page *make_page(uint64_t layout, uint64_t pid) {
     struct sfid__memory_page *m = calloc(1, sizeof *m);
     if (m == NULL)
         return NULL;
@@ -47,8 +47,8 @@ int sfid__memory_take(struct sfid__memory_page **out, uint64_t layout, uint64_t 
     struct sfid__memory_page *fresh = NULL, *found;
     /* Acquire, with the release of the exchange below: an entry in the list is filled in. */
     struct sfid__memory_page *head = atomic_load_explicit(&pages, memory_order_acquire);
-    while ((found = find(head, layout, pid)) == NULL) {
-        if (fresh == NULL && (fresh = make(layout, pid)) == NULL)
+    while ((found = find_page(head, layout, pid)) == NULL) {
+        if (fresh == NULL && (fresh = make_page(layout, pid)) == NULL)
             return sfid__fail(err, SFID_ENOMEM, "out of memory");
         fresh->next = head;
         if (atomic_compare_exchange_weak_explicit(&pages, &head, fresh, memory_order_acq_rel, memory_order_acquire)) {

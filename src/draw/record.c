@@ -82,7 +82,7 @@ struct sfid__signs sfid__record_signs(const struct sfid__record *r) {
 }
 
 /* Fills in a record, but for its word. All relaxed: nobody can see the record before [publish]. */
-static void fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
+static void record_fill(struct sfid__record *r, const struct sfid__start *start, uint64_t floor) {
     const sfid_layout *l = start->layout;
     memset((void *)r, 0, sizeof *r);
     atomic_store_explicit(&r->limit, start->limit, memory_order_relaxed);
@@ -102,8 +102,8 @@ static void fill(struct sfid__record *r, const struct sfid__start *start, uint64
 }
 
 /* Steps 1 and 2. `old` is the record before, or NULL. */
-static struct sfid__record *begin(struct sfid__page *page, uint32_t count, struct sfid__record *old,
-                                  const struct sfid__start *start) {
+static struct sfid__record *record_begin(struct sfid__page *page, uint32_t count, struct sfid__record *old,
+                                         const struct sfid__start *start) {
     struct sfid__record *r = &page->records[count];
     uint64_t position = start->position, hi = start->now, lead = 0;
     /*
@@ -125,7 +125,7 @@ static struct sfid__record *begin(struct sfid__page *page, uint32_t count, struc
         lead = SFID__MIN(atomic_load_explicit(&old->lead, memory_order_relaxed), start->max_ahead);
     }
     const uint64_t tick = position >> start->layout->seq_bits;
-    fill(r, start, tick);
+    record_fill(r, start, tick);
     if (start->reaches) /* threads may have drawn from the old record since the start was computed */
         sfid__record_raise_limit(r, tick);
     if (regressed && tick > start->now + expected)
@@ -145,7 +145,7 @@ static void count_issued(struct sfid__page *page, const struct sfid__record *old
 
 struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start) {
     struct sfid__record *old = count > 0 ? &page->records[count - 1] : NULL;
-    struct sfid__record *r = begin(page, count, old, start);
+    struct sfid__record *r = record_begin(page, count, old, start);
     if (old)
         count_issued(page, old);
     atomic_store_explicit(&page->current, count, memory_order_release); /* [publish] */
@@ -164,7 +164,7 @@ void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *carried) 
 }
 
 struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen, const struct sfid__start *start) {
-    struct sfid__record *old = &page->records[seen], *r = begin(page, i, old, start);
+    struct sfid__record *old = &page->records[seen], *r = record_begin(page, i, old, start);
     uint32_t current = seen;
     /* [publish] as well. An index never comes back: each record is reserved by one keeper. */
     if (atomic_compare_exchange_strong_explicit(&page->current, &current, i, memory_order_release, memory_order_relaxed)) {

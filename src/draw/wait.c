@@ -44,7 +44,7 @@ bool sfid__wait_ns(struct sfid__generator *g, struct sfid__call *call, int64_t n
 }
 
 /* Notes since when the keeper is wanted, for keeper.c. Relaxed: a hint. */
-static void ask(struct sfid__generator *g) {
+static void ask_keeper(struct sfid__generator *g) {
     uint64_t nobody = 0;
     if (atomic_load_explicit(&g->page->asked_ms, memory_order_relaxed) == 0)
         atomic_compare_exchange_strong_explicit(&g->page->asked_ms, &nobody, (uint64_t)sfid__monotonic_ms(g->clock) | 1,
@@ -52,7 +52,7 @@ static void ask(struct sfid__generator *g) {
 }
 
 void sfid__draw_ask(struct sfid__generator *g) {
-    ask(g);
+    ask_keeper(g);
     sfid__page_poke(g->page);
 }
 
@@ -69,7 +69,7 @@ bool sfid__wait_is_short(const struct sfid__generator *g) {
 void sfid__wait_want_keeper(struct sfid__generator *g, bool may_start, bool urgent) {
     if (g->half_window == 0)
         return;
-    ask(g);
+    ask_keeper(g);
     (urgent ? sfid__page_wake : sfid__page_poke)(g->page);
     atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed); /* a hint, for hot.c is_in() */
     if (may_start && g->keeper_wanted)

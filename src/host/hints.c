@@ -69,7 +69,7 @@ static void make_room(struct sfid__search *s, uint64_t size) {
 }
 
 /* Reads the hints: only a search that goes beyond its first number needs them. What was tried stays so. */
-static void load(struct sfid__search *s) {
+static void load_hints(struct sfid__search *s) {
     unsigned char bytes[4096]; /* whatever somebody wrote there */
     struct stat st;
     const int fd = s->first < SFID__MIN(s->last, HINTS) ? open_hints(s->dir) : -1;
@@ -118,7 +118,7 @@ static bool some_taken(struct sfid__search *s, uint64_t *place) {
 static bool not_taken(struct sfid__search *s, uint64_t *place) {
     uint64_t skip = 0;
     if (s->refused > 0) {
-        load(s);
+        load_hints(s);
         sfid__random(&skip, sizeof skip);
         skip %= SFID__MIN(UINT64_C(1) << SFID__MIN(s->refused, 32), AHEAD);
     }
@@ -138,7 +138,7 @@ bool sfid__search_next(struct sfid__search *s, uint64_t *number) {
     uint64_t place = 0;
     bool found = s->stage == FIRST;
     if (s->stage == UNREAD) {
-        load(s);
+        load_hints(s);
         if (s->room > 0)
             s->taken[0] = s->first_again ? TAKEN : s->taken[0] == TAKEN ? WAS_TAKEN : WAS_FREE;
         s->stage = SOME_TAKEN;

@@ -16,7 +16,7 @@
 #define LAYOUT_FILE "layout"
 
 /* Cuts off the line end. True if the rest is fit for an identity. */
-static bool usable(char *id) {
+static bool usable_id(char *id) {
     id[strcspn(id, "\n")] = '\0';
     return id[0] != '\0' && id[strspn(id, SFID__ALNUM "._-")] == '\0';
 }
@@ -46,7 +46,7 @@ int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], 
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
-    if (n >= SFID__MACHINE_ID - 1 || strlen(out) != (size_t)n || !usable(out))
+    if (n >= SFID__MACHINE_ID - 1 || strlen(out) != (size_t)n || !usable_id(out))
         return sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " holds no machine ID; remove it and a new one is made",
                           state->path);
     return 0;
@@ -68,7 +68,7 @@ int sfid__boot_id(uint8_t out[16]) {
     return 0;
 }
 
-static void describe(const sfid_layout *layout, char *out, size_t size) {
+static void describe_layout(const sfid_layout *layout, char *out, size_t size) {
     char text[SFID_LAYOUT_STR_LEN];
     const char *wide = sfid__wide_plan_name(layout);
     if (wide || sfid_layout_format(layout, text, sizeof text) < 0)
@@ -82,7 +82,7 @@ static void describe(const sfid_layout *layout, char *out, size_t size) {
  */
 int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err) {
     char asked[128], noted[128];
-    describe(layout, asked, sizeof asked);
+    describe_layout(layout, asked, sizeof asked);
     long n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
     if (n < 0 && err->code == 0) {
         char line[130];

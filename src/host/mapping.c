@@ -22,7 +22,7 @@
 static _Atomic(struct sfid__mapping *) mappings[BUCKETS]; /* by nonce, which is random */
 
 /* Finds the free mapping of a page, and marks it as in use; NULL if there is none. */
-static struct sfid__mapping *find(uint64_t nonce) {
+static struct sfid__mapping *find_mapping(uint64_t nonce) {
     /* Acquire, with the release in put_on_list: the node is filled in. */
     for (struct sfid__mapping *m = atomic_load_explicit(&mappings[nonce % BUCKETS], memory_order_acquire); m; m = m->next) {
         int idle = 0;
@@ -73,7 +73,7 @@ static size_t bytes_kept(struct sfid__mapping *m, uint32_t n) {
 }
 
 struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again) {
-    struct sfid__mapping *m = find(nonce);
+    struct sfid__mapping *m = find_mapping(nonce);
     *again = m != NULL;
     if (m && !widen(m)) { /* it stays as it is, for late threads, and counts as in use forever */
         atomic_store_explicit(&m->nonce, 0, memory_order_relaxed);

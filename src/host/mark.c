@@ -158,7 +158,7 @@ int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, 
     return rc;
 }
 
-static void let_go(struct sfid__mark *mark) {
+static void mark_let_go(struct sfid__mark *mark) {
     sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_UN);
     void *map = mark->map;
     mark->map = NULL; /* first: in a child that is forked now, something else may come to lie there */
@@ -240,8 +240,8 @@ static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, in
     return rc;
 }
 
-static int begin(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
-                 struct sfid__error *err) {
+static int mark_begin(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
+                      struct sfid__error *err) {
     struct stat root;
     *mark = (struct sfid__mark){.want = *want};
     name_it(mark);
@@ -256,7 +256,7 @@ static int begin(struct sfid__mark *mark, const struct sfid__dir *app, const str
 
 int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                     struct sfid__position *at, struct sfid__error *err) {
-    int fd = -1, rc = begin(mark, app, want, err);
+    int fd = -1, rc = mark_begin(mark, app, want, err);
     if (rc == 0)
         rc = lock_by_door(mark, app, &fd, err);
     if (rc == 0)
@@ -285,7 +285,7 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const e
 }
 
 /* The entries of a mark that is held; false with errno if none is good. */
-static bool look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
+static bool mark_look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
     int why = fd < 0 ? 0 : read_entries(fd, all);
     for (int i = 0; fd < 0 && why == 0 && i < SFID__MARK_ENTRIES; i++)
         why = sfid__mark_entry_copy(mapped(mark, i), &all[i], false);
@@ -347,7 +347,7 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
     struct sfid__mark_said said;
     uint64_t spare;
     int place;
-    if (!look(mark, fd, all, &said))
+    if (!mark_look(mark, fd, all, &said))
         return errno;
     int why = find_place(mark, fd, all, &said, &place, &spare);
     if (why)
@@ -394,7 +394,7 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
     const int fd = mark->map ? open_again(mark) : -1;
     if (fd < 0)
         return false;
-    const bool good = look(mark, fd, all, &said);
+    const bool good = mark_look(mark, fd, all, &said);
     const int why = errno;
     close(fd);
     errno = why;
@@ -443,7 +443,7 @@ static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, boo
 int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page,
                     bool by_fd, struct sfid__error *err) {
     struct sfid__position at;
-    int rc = begin(mark, app, want, err);
+    int rc = mark_begin(mark, app, want, err);
     if (rc == 0 && app->unsynced && fsync(app->fd) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot sync directory %s", app->path);
     const int door = rc < 0 ? -1 : sfid__door_enter(app, want->pid, want->until_ms, err);
@@ -461,7 +461,7 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
 }
 
 /* Runs inside the door. */
-static bool is_last(struct sfid__mark *mark) {
+static bool mark_is_last(struct sfid__mark *mark) {
     const int fd = open_again(mark);
     if (fd < 0)
         return false;
@@ -482,14 +482,14 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
     if (mark->map == NULL || sfid__dir_reopen(&dir, mark->dir_path, &ignored) < 0)
         return false;
     const int door = sfid__door_enter(&dir, mark->want.pid, 0, &ignored);
-    const bool last = door >= 0 && is_last(mark);
+    const bool last = door >= 0 && mark_is_last(mark);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;
 }
 
 void sfid__mark_drop(struct sfid__mark *mark) {
-    let_go(mark);
+    mark_let_go(mark);
     char *dir_path = mark->dir_path, *path = mark->path;
     *mark = (struct sfid__mark){.map = NULL}; /* first: a child that is forked now shall not free them again */
     free(dir_path);

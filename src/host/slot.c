@@ -218,7 +218,7 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- more records ---------------------------------------------------------- */
 
-static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
+static int slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     struct sfid__slot old = *slot;
     slot->kept_fd = slot->alone_fd = 0;
     slot->map = NULL;
@@ -235,7 +235,7 @@ static int renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *
 
 int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
-    const int rc = door < 0 ? err->code : renew(slot, layout, carried, err);
+    const int rc = door < 0 ? err->code : slot_renew(slot, layout, carried, err);
     sfid__door_leave(door);
     return rc;
 }

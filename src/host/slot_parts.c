@@ -165,8 +165,8 @@ size_t sfid__slot_backed_bytes(int fd, const struct stat *st) {
 }
 
 /* Says why a page cannot be used; NULL if it can. */
-static const char *judge(const struct sfid__page *page, size_t bytes, const struct sfid__page_id *id,
-                         const struct sfid__slot_want *want, struct sfid__slot_found *found) {
+static const char *judge_page(const struct sfid__page *page, size_t bytes, const struct sfid__page_id *id,
+                              const struct sfid__slot_want *want, struct sfid__slot_found *found) {
     const char *why = sfid__page_check(page, id, bytes, &found->records);
     const uint32_t n = why ? 0 : found->records;
     if (n > 0 && want->pid != SFID__ANY_PID && sfid__record_pid(&page->records[n - 1]) != want->pid)
@@ -195,7 +195,7 @@ int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st
     if (why_not == 0)
         why_not = sfid__fd_read_at(fd, copy, bytes, 0);
     if (why_not == 0)
-        found->bad = judge(copy, bytes, &id, want, found);
+        found->bad = judge_page(copy, bytes, &id, want, found);
     free(copy);
     return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name) : 0;
 }

@@ -42,7 +42,7 @@ static int attach_live(struct sfid__slot *slot, int fd, const struct stat *st, c
                : 0;
 }
 
-static int join(struct sfid__slot *slot, const struct sfid__slot_want *want, bool *live, struct sfid__error *err) {
+static int slot_join(struct sfid__slot *slot, const struct sfid__slot_want *want, bool *live, struct sfid__error *err) {
     struct stat st;
     int rc = sfid__slot_take_inside(slot, want, err);
     if (rc != SFID_EBUSY)
@@ -66,7 +66,7 @@ int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     sfid__slot_begin(slot, dir, name);
     slot->shared = true;
     const int door = sfid__slot_door(slot->name, &slot->dir, want->until_ms, err);
-    const int rc = door < 0 ? err->code : join(slot, want, live, err);
+    const int rc = door < 0 ? err->code : slot_join(slot, want, live, err);
     sfid__door_leave(door);
     if (rc < 0)
         sfid__slot_drop(slot);

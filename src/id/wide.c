@@ -43,7 +43,7 @@ static const struct words {
 
 #define LAYOUTS (sizeof all_words / sizeof all_words[0])
 
-static bool usable(const sfid_wide_layout *l) { return l != NULL && sfid_inline_wide_layout_check(l) == 0; }
+static bool usable_wide(const sfid_wide_layout *l) { return l != NULL && sfid_inline_wide_layout_check(l) == 0; }
 
 static const struct words *words_of(const sfid_wide_layout *l) { return &all_words[l->kind - SFID_FLAKE]; }
 
@@ -55,22 +55,22 @@ int sfid_wide_compare(sfid_wide a, sfid_wide b) {
 }
 
 int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out) {
-    return usable(l) ? sfid_inline_wide_parse(l, id, out) : SFID_EINVAL;
+    return usable_wide(l) ? sfid_inline_wide_parse(l, id, out) : SFID_EINVAL;
 }
 
 int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id) {
-    return usable(l) ? sfid_inline_wide_compose(l, in, id) : SFID_EINVAL;
+    return usable_wide(l) ? sfid_inline_wide_compose(l, in, id) : SFID_EINVAL;
 }
 
 int sfid_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id) {
-    if (!usable(l) || id == NULL)
+    if (!usable_wide(l) || id == NULL)
         return SFID_EINVAL;
     *id = sfid_inline_wide_min_at(l, unix_ms);
     return 0;
 }
 
 int sfid_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id) {
-    if (!usable(l) || id == NULL)
+    if (!usable_wide(l) || id == NULL)
         return SFID_EINVAL;
     *id = sfid_inline_wide_max_at(l, unix_ms);
     return 0;
@@ -92,7 +92,7 @@ int sfid_wide_layout_parse(const char *text, sfid_wide_layout *out) {
             l.epoch_ms = SFID_AWSFLAKE_EPOCH_MS;
         if (text[len] == '@' && l.kind == SFID_AWSFLAKE) {
             const char *end = sfid__read_epoch(text + len + 1, &l.epoch_ms);
-            if (end == NULL || *end != '\0' || !usable(&l))
+            if (end == NULL || *end != '\0' || !usable_wide(&l))
                 return SFID_EINVAL;
         } else if (text[len] != '\0') {
             continue;
@@ -104,7 +104,7 @@ int sfid_wide_layout_parse(const char *text, sfid_wide_layout *out) {
 }
 
 int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size) {
-    if (!usable(l) || buf == NULL)
+    if (!usable_wide(l) || buf == NULL)
         return SFID_EINVAL;
     const char *name = words_of(l)->name;
     const bool plain = l->kind != SFID_AWSFLAKE || l->epoch_ms == SFID_AWSFLAKE_EPOCH_MS;
@@ -121,7 +121,7 @@ static uint64_t fingerprint(const sfid_wide_layout *l, const struct sfid__wide_s
 }
 
 int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {
-    if (!usable(l) || out == NULL)
+    if (!usable_wide(l) || out == NULL)
         return SFID_EINVAL;
     const struct sfid__wide_shape *s = sfid__wide_shape_of(l);
     const uint64_t per_tick = UINT64_C(1) << (s->seq_high + s->seq_low), processes = UINT64_C(1) << s->pid_bits;
@@ -147,7 +147,7 @@ int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {
 }
 
 int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields, size_t max) {
-    if (!usable(l) || fields == NULL || (size_t)words_of(l)->count > max)
+    if (!usable_wide(l) || fields == NULL || (size_t)words_of(l)->count > max)
         return SFID_EINVAL;
     const struct words *w = words_of(l);
     memcpy(fields, w->fields, (size_t)w->count * sizeof *fields);

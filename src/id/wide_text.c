@@ -20,7 +20,7 @@ static bool read_decimal(const char *p, size_t len, sfid_wide *out) {
     return wrong == 0 && fits;
 }
 
-static inline bool read_number(const uint8_t *value, uint32_t base, size_t most, const char *p, size_t len, sfid_wide *out) {
+static inline bool read_wide(const uint8_t *value, uint32_t base, size_t most, const char *p, size_t len, sfid_wide *out) {
     if (len == 0 || len > most)
         return false;
     unsigned seen = 0;
@@ -75,11 +75,11 @@ static bool read_any(sfid_form form, const char *p, size_t len, sfid_wide *out) 
     case SFID_HEX:
         return read_hex(p, len, out);
     case SFID_BASE62:
-        return read_number(sfid__base62_values, 62, 22, p, len, out);
+        return read_wide(sfid__base62_values, 62, 22, p, len, out);
     case SFID_BASE32:
-        return read_number(sfid__base32_values, 32, 26, p, len, out);
+        return read_wide(sfid__base32_values, 32, 26, p, len, out);
     case SFID_BASE58:
-        return read_number(sfid__base58_values, 58, 22, p, len, out);
+        return read_wide(sfid__base58_values, 58, 22, p, len, out);
     case SFID_UUID:
         return read_uuid(p, len, out);
     case SFID_BYTES:

@@ -107,7 +107,7 @@ static struct sfid__crew *ours(void) {
     return c && c->process == sfid__process() ? c : NULL;
 }
 
-static void drop(struct sfid__crew *c) {
+static void crew_drop(struct sfid__crew *c) {
     pthread_cond_destroy(&c->changed);
     pthread_cond_destroy(&c->idle);
     pthread_mutex_destroy(&c->lock);
@@ -134,7 +134,7 @@ static struct sfid__crew *make_ours(void) {
     fresh->older = atomic_load_explicit(&latest, memory_order_relaxed); /* the exchange corrects it */
     while (!atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh, memory_order_acq_rel, memory_order_acquire))
         if ((c = ours()) != NULL) { /* another thread was first */
-            drop(fresh);
+            crew_drop(fresh);
             return c;
         }
     return fresh;
@@ -179,12 +179,12 @@ static struct worker *free_helper(struct sfid__crew *c) {
     return NULL;
 }
 
-static void *thread_main(void *arg);
+static void *crew_main(void *arg);
 
 /* I1. 0 or an errno. */
 static int make_worker(struct sfid__crew *c, struct worker *w) {
     *w = (struct worker){.crew = c};
-    const int why = sfid__thread_start(&w->thread, thread_main, w);
+    const int why = sfid__thread_start(&w->thread, crew_main, w);
     w->made = why == 0;
     c->workers += w->made;
     return why;
@@ -345,7 +345,7 @@ static void lead(struct sfid__crew *c) {
     c->watch = 0;
 }
 
-static void *thread_main(void *arg) {
+static void *crew_main(void *arg) {
     struct worker *w = arg;
     struct sfid__crew *c = w->crew;
     const bool leads = w == &c->worker[0];

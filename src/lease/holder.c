@@ -191,7 +191,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
  * was sent, a successor may go on with the lease; so a server that does not answer is not sent one. From the first byte on the
  * server may free the pid. If it surely wrote nothing, the lease is what it was before.
  */
-static void release(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void release_slot(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
@@ -209,7 +209,7 @@ static void release(struct sfid__holder *h, const struct sfid__lease_action *a, 
 }
 
 /* The nonces of a lease whose keepers change are noted when they are shown: sfid__takeover_show(). */
-static void note(const struct sfid__holder *h, const struct sfid__lease_action *a) {
+static void note_grant(const struct sfid__holder *h, const struct sfid__lease_action *a) {
     if (!sfid__holder_shares_lease(h))
         sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
     else if (a->next_nonce == 0)
@@ -256,10 +256,10 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         h->gave_up = true;
         return false;
     case SFID__DO_RELEASE:
-        release(h, a, next);
+        release_slot(h, a, next);
         return true;
     case SFID__DO_NOTE:
-        note(h, a);
+        note_grant(h, a);
         return false;
     case SFID__DO_SLEEP:
         return false;

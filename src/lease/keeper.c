@@ -241,7 +241,7 @@ static void await_made(const struct sfid__keeper *k) {
         sched_yield();
 }
 
-static void *thread_main(void *arg) {
+static void *keeper_main(void *arg) {
     struct sfid__keeper *k = arg;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may show the host which thread this is */
     self.keeper = k;
@@ -265,7 +265,7 @@ static int make_thread(struct sfid__keeper *k, bool another) {
     if (another)
         pthread_join(k->thread, NULL);
     atomic_store_explicit(&k->bell, 0, memory_order_relaxed); /* before the thread is made */
-    return sfid__thread_start(&k->thread, thread_main, k);
+    return sfid__thread_start(&k->thread, keeper_main, k);
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
@@ -276,7 +276,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
         return 0;
     if (in_crew ? sfid__berth_is_served(k) : k->holding && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
-    /* I1. Acq_rel, with the release in thread_main() and has_left(): k->thread and k->berth pass from the last start to this one,
+    /* I1. Acq_rel, with the release in keeper_main() and has_left(): k->thread and k->berth pass from the last start to this one,
        and a thread is joined only after its last store. */
     if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | SFID__KEEPER_STARTING, memory_order_acq_rel,
                                                  memory_order_relaxed))

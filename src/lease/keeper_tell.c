@@ -13,7 +13,7 @@ static uint64_t pid_of(const struct sfid__keeper *k) {
     return k->holding && k->holding->by_host ? k->holding->worker : sfid__record_pid(sfid__page_current(k->generator->page));
 }
 
-static void tell(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
+static void tell_app(struct sfid__keeper *k, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (k->on_event == NULL)
         return;
     /* A thread that does not keep knows nothing of the lease but what the page says. Relaxed: of this thread. */
@@ -34,7 +34,7 @@ void sfid__keeper_tell_event(void *keeper, sfid_event_kind kind, int code, int64
         atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
         atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);
     }
-    tell(k, kind, code, value, text);
+    tell_app(k, kind, code, value, text);
 }
 
 static void tell_end(struct sfid__keeper *k) {
@@ -42,14 +42,14 @@ static void tell_end(struct sfid__keeper *k) {
     const sfid_layout *l = &k->generator->layout;
     const int64_t left = sfid__tick_begin_ms(l, l->max_tick + 1) - sfid__now(k->generator->clock).ms;
     snprintf(text, sizeof text, "the layout ends in %" PRId64 " day%s", left / 86400000, left / 86400000 == 1 ? "" : "s");
-    tell(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
+    tell_app(k, SFID_EVENT_END_OF_LIFE, 0, left, text);
 }
 
 void sfid__keeper_tell_keeps(struct sfid__keeper *k) {
     char text[80];
     snprintf(text, sizeof text, "this process extends the window of pid %" PRIu64 " from now on",
              sfid__record_pid(sfid__page_current(k->generator->page)));
-    tell(k, SFID_EVENT_KEEPS, 0, 0, text);
+    tell_app(k, SFID_EVENT_KEEPS, 0, 0, text);
 }
 
 void sfid__keeper_tell_opened(struct sfid__keeper *k) {
@@ -62,7 +62,7 @@ void sfid__keeper_tell_opened(struct sfid__keeper *k) {
     if (k->ends_soon)
         tell_end(k);
     snprintf(text, sizeof text, "pid %" PRIu64 " is held", pid_of(k));
-    tell(k, SFID_EVENT_LEASED, 0, 0, text);
+    tell_app(k, SFID_EVENT_LEASED, 0, 0, text);
 }
 
 /* Reports counters that the slow path raised. Relaxed: statistics. */
@@ -75,14 +75,14 @@ void sfid__keeper_tell_counters(struct sfid__keeper *k) {
         snprintf(text, sizeof text, "the clock stepped back (%" PRIu64 " time%s so far, by %" PRIu64 " ms at most)", regressions,
                  regressions == 1 ? "" : "s", ms);
         k->told_regressions = regressions;
-        tell(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
+        tell_app(k, SFID_EVENT_REGRESSION, 0, (int64_t)ms, text);
     }
     const uint32_t exhausted = atomic_load_explicit(&g->exhausted, memory_order_relaxed);
     if (exhausted != k->told_exhausted) {
         const uint32_t more = exhausted - k->told_exhausted;
         snprintf(text, sizeof text, "the sequence was used up: %" PRIu32 " call%s waited or failed", more, more == 1 ? "" : "s");
         k->told_exhausted = exhausted;
-        tell(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
+        tell_app(k, SFID_EVENT_EXHAUSTED, 0, (int64_t)more, text);
     }
 }
 

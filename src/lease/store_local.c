@@ -111,7 +111,7 @@ static int64_t door_until(const struct quest *q) {
 }
 
 /* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
-static int take(struct local_store *s, const struct quest *q, uint64_t pid) {
+static int take_pid(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
     struct sfid__reply *reply = q->reply;
     struct sfid__position at;
@@ -140,7 +140,7 @@ static int try_all(struct local_store *s, struct quest *q, struct sfid__search *
     for (uint64_t pid; sfid__search_next(search, &pid);) {
         if (++*tries > 1 && is_late(q->ask))
             return SFID_ENOPID;
-        const int rc = take(s, q, pid);
+        const int rc = take_pid(s, q, pid);
         if (rc == 0 || rc == SFID_EBUSY)
             sfid__search_taken(search, pid);
         if (rc == 0)
@@ -195,7 +195,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     struct quest q = {app, ask, reply, err, from < to, from == to, UINT64_MAX};
     const uint64_t prefer = s->store.prefer;
     if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
-        const int rc = take(s, &q, prefer);
+        const int rc = take_pid(s, &q, prefer);
         if (rc != SFID_EBUSY && rc != SFID_EAGAIN && !is_unusable(rc, err))
             return rc;
     }

@@ -113,7 +113,7 @@ static bool number_of(const char *text, int64_t *number) {
 
 /* ---- options --------------------------------------------------------------- */
 
-static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+static int ordinal_read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
     char from[PATH_ROOM], source[SOURCE], value[ROOM], shown[80];
     const char *behind = text + strlen(PREFIX);
     const size_t len = strcspn(behind, "?");
@@ -132,7 +132,7 @@ static int read_option(const char *text, struct sfid__settings *out, struct sfid
     return sfid__store_local.read(text, out, err);
 }
 
-static int finish(struct sfid__settings *out, struct sfid__error *err) {
+static int ordinal_finish(struct sfid__settings *out, struct sfid__error *err) {
     const sfid_options *o = &out->opt;
     if (o->pid >= o->pid_min && o->pid <= o->pid_max)
         return 0;
@@ -140,7 +140,8 @@ static int finish(struct sfid__settings *out, struct sfid__error *err) {
                       o->pid_min, o->pid_max);
 }
 
-static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
+static int ordinal_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
+                        struct sfid__error *err) {
     return sfid__store_local.make(out, settings, identity, err);
 }
 
@@ -148,7 +149,7 @@ const struct sfid__store_kind sfid__store_ordinal = {
     .title = TITLE,
     .pid_most = INT64_MAX,
     .word = PREFIX,
-    .read = read_option,
-    .finish = finish,
-    .make = make,
+    .read = ordinal_read_option,
+    .finish = ordinal_finish,
+    .make = ordinal_make,
 };

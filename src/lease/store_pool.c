@@ -42,7 +42,7 @@ struct pool_store {
     char shown[SFID__URI_SHOWN];
 };
 
-static struct pool_store *self(struct sfid__store *store) { return (struct pool_store *)(void *)store; }
+static struct pool_store *pool_self(struct sfid__store *store) { return (struct pool_store *)(void *)store; }
 
 /* ---- the text -------------------------------------------------------------- */
 
@@ -142,7 +142,7 @@ static struct member *member_of(struct pool_store *s, uint64_t pid) {
 }
 
 /* Takes over what the last exchange showed. Relaxed: as in store_redis.c. */
-static void note(struct pool_store *s, struct member *m) {
+static void note_member(struct pool_store *s, struct member *m) {
     const struct sfid__store *from = m->store;
     s->store.group = from->group;
     s->store.answer_ms = from->answer_ms;
@@ -170,7 +170,7 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
     if (ask->deadline_ms)
         part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
     const enum sfid__lease_answer answer = m->store->ops->claim(m->store, &part, reply, err);
-    note(s, m);
+    note_member(s, m);
     reply->start = ask->lease->start;
     if (answer == SFID__GRANTED && (reply->pid < m->pid_min || reply->pid > m->pid_max)) {
         sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server,
@@ -181,7 +181,7 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
 }
 
 /* Is there time, and does nobody wait for the handle to close? */
-static bool may_go_on(const struct sfid__ask *ask) {
+static bool pool_may_go_on(const struct sfid__ask *ask) {
     /* Acquire, as in clock.h. */
     return (ask->deadline_ms == 0 || sfid__deadline_now_ms() < ask->deadline_ms) &&
            !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
@@ -191,13 +191,13 @@ static bool may_go_on(const struct sfid__ask *ask) {
  * The first server that grants a pid. A server that has none now says when to come again; that outranks a failure of
  * another one, and only a refusal by all of them is a refusal.
  */
-static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                     struct sfid__error *err) {
-    struct pool_store *s = self(store);
+static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                          struct sfid__error *err) {
+    struct pool_store *s = pool_self(store);
     enum sfid__lease_answer worst = SFID__REFUSED;
     int64_t after_ms = INT64_MAX;
     const unsigned turn = s->turn;
-    for (unsigned i = 0; i < s->count && (i == 0 || may_go_on(ask)); i++) {
+    for (unsigned i = 0; i < s->count && (i == 0 || pool_may_go_on(ask)); i++) {
         struct sfid__error why = {.code = 0};
         const unsigned at = (turn + i) % s->count;
         const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, reply, &why);
@@ -224,16 +224,16 @@ static uint64_t reserve(const struct pool_store *s) { return SFID__MAX(s->window
  * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
  * meanwhile, and never shows the old lease again.
  */
-static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                     struct sfid__error *err) {
-    struct pool_store *s = self(store);
+static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                          struct sfid__error *err) {
+    struct pool_store *s = pool_self(store);
     struct member *m = member_of(s, ask->lease->pid);
     if (m == NULL) {
         sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->lease->pid);
         return SFID__LOST;
     }
     const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, reply, err);
-    note(s, m);
+    note_member(s, m);
     if (answer == SFID__GRANTED || answer == SFID__SWITCHED)
         return granted(s, ask, reply, answer);
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
@@ -243,24 +243,24 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     return SFID__LOST;
 }
 
-static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
-    struct pool_store *s = self(store);
+static bool pool_is_last(struct sfid__store *store, struct sfid__slot *slot) {
+    struct pool_store *s = pool_self(store);
     return s->members[0].store->ops->is_last(s->members[0].store, slot);
 }
 
-static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
-                                       struct sfid__error *err) {
-    struct member *m = member_of(self(store), ask->lease->pid);
+static enum sfid__lease_answer pool_release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                            struct sfid__error *err) {
+    struct member *m = member_of(pool_self(store), ask->lease->pid);
     return m ? m->store->ops->release(m->store, ask, position, err) : SFID__GRANTED;
 }
 
 static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
-    struct member *m = member_of(self(store), pid);
+    struct member *m = member_of(pool_self(store), pid);
     return m && m->store->ops->answers(m->store, pid, deadline_ms, err);
 }
 
 static void name(struct sfid__store *store, const char *identity) {
-    struct pool_store *s = self(store);
+    struct pool_store *s = pool_self(store);
     const uint64_t hash = sfid__hash(SFID__HASH_SEED, identity, strlen(identity));
     for (unsigned i = 0; i < s->count; i++)
         s->members[i].store->ops->name(s->members[i].store, identity);
@@ -269,8 +269,8 @@ static void name(struct sfid__store *store, const char *identity) {
 }
 
 /* One server that answers is enough. */
-static int probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
-    struct pool_store *s = self(store);
+static int pool_probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
+    struct pool_store *s = pool_self(store);
     int rc = 0;
     for (unsigned i = 0; i < s->count; i++) {
         struct sfid__store *member = s->members[i].store;
@@ -281,8 +281,8 @@ static int probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__er
     return rc;
 }
 
-static void drop(struct sfid__store *store) {
-    struct pool_store *s = self(store);
+static void pool_drop(struct sfid__store *store) {
+    struct pool_store *s = pool_self(store);
     for (unsigned i = 0; i < s->count; i++)
         if (s->members[i].store)
             s->members[i].store->ops->drop(s->members[i].store);
@@ -291,14 +291,14 @@ static void drop(struct sfid__store *store) {
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim,
-                                           .renew = renew,
-                                           .is_last = is_last,
-                                           .release = release,
+static const struct sfid__store_ops ops = {.claim = pool_claim,
+                                           .renew = pool_renew,
+                                           .is_last = pool_is_last,
+                                           .release = pool_release,
                                            .answers = answers,
                                            .name = name,
-                                           .probe = probe,
-                                           .drop = drop};
+                                           .probe = pool_probe,
+                                           .drop = pool_drop};
 
 static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
                         const char *identity, struct sfid__error *err) {
@@ -315,7 +315,8 @@ static int make_members(struct pool_store *s, const struct sfid__settings *setti
     return 0;
 }
 
-static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
+static int pool_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
+                     struct sfid__error *err) {
     struct pool_store *s = calloc(1, sizeof *s);
     struct sfid__settings *part = malloc(sizeof *part);
     if (s == NULL || part == NULL) {
@@ -326,7 +327,7 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     const int rc = make_members(s, settings, part, identity, err);
     free(part);
     if (rc < 0) {
-        drop(&s->store);
+        pool_drop(&s->store);
         return rc;
     }
     s->store.ops = &ops;
@@ -356,7 +357,7 @@ static int check_users(const struct sfid__uri *a, const struct sfid__uri *b, str
         a->user);
 }
 
-static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+static int pool_read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
     struct range ranges[SFID__POOL_MOST];
     const int n = list_ranges(text, ranges, err);
     if (n < 0)
@@ -384,7 +385,7 @@ static int read_option(const char *text, struct sfid__settings *out, struct sfid
 }
 
 /* The members' rules, and a fingerprint of the whole list: a slot of another list is not continued. */
-static int finish(struct sfid__settings *out, struct sfid__error *err) {
+static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
     struct sfid__settings *part = malloc(sizeof *part);
     char server[SFID__URI_WHOLE];
     uint64_t of_pages = out->fingerprint;
@@ -410,7 +411,7 @@ const struct sfid__store_kind sfid__store_pool = {
     .pid_most = SFID__REDIS_PID_MAX,
     .slot_first = true,
     .word = PREFIX,
-    .read = read_option,
-    .finish = finish,
-    .make = make,
+    .read = pool_read_option,
+    .finish = pool_finish,
+    .make = pool_make,
 };

@@ -49,7 +49,7 @@ struct redis_store {
     bool idle_close;      /* keep no connection between heartbeats */
 };
 
-static struct redis_store *self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
+static struct redis_store *redis_self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
 
 static void hex(uint64_t n, char out[HEX]) { snprintf(out, HEX, "%016" PRIx64, n); }
 
@@ -61,7 +61,7 @@ static void name_base(const struct redis_store *s, uint64_t token, char out[BASE
 
 /* ---- events ---------------------------------------------------------------- */
 
-static void tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, int64_t value, const char *text) {
+static void redis_tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, int64_t value, const char *text) {
     if (ask->tell)
         ask->tell(ask->listener, kind, code, value, text);
 }
@@ -75,9 +75,9 @@ static void note_connected(struct redis_store *s, const struct sfid__ask *ask, i
     if (is && !was) {
         snprintf(text, sizeof text, "%s answers", s->app.shown);
         s->store.answer_ms = s->app.round_ms;
-        tell(ask, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
+        redis_tell(ask, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
     } else if (was && !is) {
-        tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
+        redis_tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
     }
 }
 
@@ -91,7 +91,7 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
              skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
     snprintf(s->said.skew.text, sizeof s->said.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
-    tell(ask, SFID_EVENT_SKEW, 0, skew, text);
+    redis_tell(ask, SFID_EVENT_SKEW, 0, skew, text);
 }
 
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
@@ -101,7 +101,7 @@ static void tell_stranger(struct redis_store *s, const struct sfid__ask *ask, ui
         return;
     s->said.stranger_pid = pid;
     sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
-    tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
+    redis_tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
 }
 
 /* A claim's answer may name a pid that was passed over. */
@@ -125,7 +125,7 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
         snprintf(text, sizeof text, "%s %s; holders show their leases again", s->app.shown,
                  era[whole] ? "has lost or taken back a part of what it answered: an old copy was put back, or a record deleted"
                             : "is another server than before, or has forgotten the leases");
-        tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
+        redis_tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
     }
     if (era != s->era)
         snprintf(s->era, sizeof s->era, "%.*s", (int)whole, era);
@@ -196,7 +196,7 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
     else
         sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
                    s->replicas, pid);
-    tell(ask, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
+    redis_tell(ask, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
 }
 
 /* ---- claim ----------------------------------------------------------------- */
@@ -238,9 +238,9 @@ static bool read_grant(const struct redis_store *s, struct sfid__reply *reply) {
     return true;
 }
 
-static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                     struct sfid__error *err) {
-    struct redis_store *s = self(store);
+static enum sfid__lease_answer redis_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
+    struct redis_store *s = redis_self(store);
     char start[NUMBER], nonce[HEX], base[BASE];
     decimal(ask->lease->start, start);
     hex(ask->lease->nonce, nonce);
@@ -274,7 +274,7 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
     hex(a->next_nonce, out->next_nonce);
 }
 
-static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
+static enum sfid__lease_answer redis_lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
     const bool gone = s->app.word == SFID__REDIS_GONE;
     note_era(s, ask, gone ? 3 : 2);
     if (s->app.word == SFID__REDIS_FOREIGN) {
@@ -297,9 +297,9 @@ static enum sfid__lease_answer lost(struct redis_store *s, const struct sfid__as
     return SFID__LOST;
 }
 
-static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
-                                     struct sfid__error *err) {
-    struct redis_store *s = self(store);
+static enum sfid__lease_answer redis_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+                                           struct sfid__error *err) {
+    struct redis_store *s = redis_self(store);
     struct shown shown;
     char limit[NUMBER], start[NUMBER], move_nonce[HEX], move_base[BASE];
     show(s, ask->lease, &shown);
@@ -313,7 +313,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
         return failed(s);
     const enum sfid__redis_word w = s->app.word;
     if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN || w == SFID__REDIS_TAKEN)
-        return lost(s, ask, err);
+        return redis_lost(s, ask, err);
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
         note_era(s, ask, 5);
         note_witness(s, ask->lease->move_token);
@@ -342,9 +342,9 @@ static bool wrote_nothing(const struct sfid__redis_reply *r) {
                                   strcmp(r->strings[0], "SKEW") == 0);
 }
 
-static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
-                                       struct sfid__error *err) {
-    struct redis_store *s = self(store);
+static enum sfid__lease_answer redis_release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+                                             struct sfid__error *err) {
+    struct redis_store *s = redis_self(store);
     struct shown shown;
     char first_unused[NUMBER], limit[NUMBER];
     (void)position;
@@ -366,7 +366,7 @@ static enum sfid__lease_answer release(struct sfid__store *store, const struct s
 
 /* TIME: what every user of an app may run. An error that the server replies is an answer, too. */
 static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
-    struct redis_store *s = self(store);
+    struct redis_store *s = redis_self(store);
     const int64_t until_ms = SFID__MIN(deadline_ms, sfid__deadline_now_ms() + patience_ms(s, ANSWER_MS));
     const struct sfid__question q = {1, (const char *const[]){"TIME"}, NULL, until_ms, NULL};
     (void)pid;
@@ -374,50 +374,51 @@ static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms
     return s->app.reply.count > 0;
 }
 
-static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
+static bool redis_is_last(struct sfid__store *store, struct sfid__slot *slot) {
     (void)store;
     return sfid__slot_is_last(slot);
 }
 
 /* The identity chooses the pid to look at first, so that processes spread. */
 static void name(struct sfid__store *store, const char *identity) {
-    struct redis_store *s = self(store);
+    struct redis_store *s = redis_self(store);
     const uint64_t pids = s->app.pid_max - s->app.pid_min + 1;
     snprintf(s->identity, sizeof s->identity, "%s", identity);
     store->start = s->app.pid_min + sfid__hash(SFID__HASH_SEED, identity, strlen(identity)) % pids;
 }
 
-static int probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
-    struct redis_store *s = self(store);
+static int redis_probe(struct sfid__store *store, int64_t deadline_ms, struct sfid__error *err) {
+    struct redis_store *s = redis_self(store);
     struct sfid__redis_view view;
     return sfid__redis_look(&s->app, &view, NULL, NULL, (struct sfid__deadline){.at_ms = deadline_ms}, err);
 }
 
-static void drop(struct sfid__store *store) {
-    struct redis_store *s = self(store);
+static void redis_drop(struct sfid__store *store) {
+    struct redis_store *s = redis_self(store);
     sfid__redis_app_end(&s->app);
     free(s);
 }
 
 /* ---- making one ------------------------------------------------------------ */
 
-static const struct sfid__store_ops ops = {.claim = claim,
-                                           .renew = renew,
-                                           .is_last = is_last,
-                                           .release = release,
+static const struct sfid__store_ops ops = {.claim = redis_claim,
+                                           .renew = redis_renew,
+                                           .is_last = redis_is_last,
+                                           .release = redis_release,
                                            .answers = answers,
                                            .name = name,
-                                           .probe = probe,
-                                           .drop = drop};
+                                           .probe = redis_probe,
+                                           .drop = redis_drop};
 
-static int make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity, struct sfid__error *err) {
+static int redis_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
+                      struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
     const sfid_layout *l = opt->layout;
     struct redis_store *s = calloc(1, sizeof *s);
     if (s == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     if (sfid__redis_app_begin(&s->app, settings, err) < 0) {
-        drop(&s->store);
+        redis_drop(&s->store);
         return err->code;
     }
     s->trusts = opt->on_unknown == SFID_TRUST;
@@ -464,5 +465,5 @@ const struct sfid__store_kind sfid__store_redis = {
     .slot_first = true,
     .read = sfid__redis_options_read,
     .finish = sfid__redis_options_finish,
-    .make = make,
+    .make = redis_make,
 };

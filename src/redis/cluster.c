@@ -74,7 +74,7 @@ void sfid__cluster_hang_up(struct sfid__cluster *c) { sfid__connection_hang_up(c
 /* ---- from node to node ----------------------------------------------------- */
 
 /* Returns the node's place; c->count: it is unknown. */
-static unsigned find(const struct sfid__cluster *c, const struct sfid__endpoint *node) {
+static unsigned find_node(const struct sfid__cluster *c, const struct sfid__endpoint *node) {
     unsigned i = 0;
     while (i < c->count && !sfid__endpoint_equals(&c->nodes[i], node))
         i++;
@@ -83,7 +83,7 @@ static unsigned find(const struct sfid__cluster *c, const struct sfid__endpoint 
 
 /* Keeps a node that another one named, to ask it when that one is gone. */
 static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
-    if (find(c, node) < c->count)
+    if (find_node(c, node) < c->count)
         return;
     if (c->count < c->uri.nodes + LEARNED)
         c->nodes[c->count++] = *node;
@@ -107,7 +107,7 @@ struct hunt {
 static int64_t left_ms(const struct hunt *h) { return h->q->deadline_ms - sfid__deadline_now_ms(); }
 
 /* May one more node be asked? A thread that closes the handle waits for one exchange, not for several. */
-static bool may_go_on(const struct hunt *h) {
+static bool hunt_may_go_on(const struct hunt *h) {
     /* Acquire, as in deadline.h. */
     return left_ms(h) > 0 && !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
 }
@@ -115,7 +115,7 @@ static bool may_go_on(const struct hunt *h) {
 /* Goes to the node that the current one names. False if that makes no sense, or too many were followed. */
 static bool follow(struct hunt *h) {
     struct sfid__redirect to = h->reply->redirect;
-    if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !may_go_on(h))
+    if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !hunt_may_go_on(h))
         return false;
     if (to.node.host[0] == '\0')
         memcpy(to.node.host, h->c->at.host, sizeof to.node.host);
@@ -140,10 +140,10 @@ static bool is_wrong(struct hunt *h) {
     if (c->at.named_by == SFID__UNNAMED || h->reply->class != SFID__REPLY_CONFIG ||
         h->err->code == SFID_EINVAL) /* a file of the URL, which no other node would mend */
         return false;
-    h->useless |= 1U << find(c, &c->at);
+    h->useless |= 1U << find_node(c, &c->at);
     sfid__endpoint_describe(&c->at, at);
     if (h->from.host[0]) {
-        h->useless |= 1U << find(c, &h->from);
+        h->useless |= 1U << find_node(c, &h->from);
         sfid__endpoint_describe(&h->from, from);
         names = " names ";
     }
@@ -161,7 +161,7 @@ static bool is_of_no_use(struct hunt *h) {
 /* Goes on to the next known node. False if all were tried. */
 static bool go_round(struct hunt *h) {
     struct sfid__cluster *c = h->c;
-    if (h->tried++ == c->count || !may_go_on(h))
+    if (h->tried++ == c->count || !hunt_may_go_on(h))
         return false;
     for (unsigned k = 0; k < c->count; k++) {
         const unsigned i = c->turn % c->count;

@@ -27,7 +27,7 @@ struct sfid__lookup {
     struct addrinfo *found;
 };
 
-static void let_go(struct sfid__lookup *l) {
+static void lookup_let_go(struct sfid__lookup *l) {
     /* Acquire and release: the one that frees it sees all that the other did with it. */
     if (atomic_fetch_sub_explicit(&l->holders, 1, memory_order_acq_rel) != 1)
         return;
@@ -43,19 +43,19 @@ static void look_up(struct sfid__lookup *l, int flags) {
     l->errnum = errno;
 }
 
-static void *thread_main(void *arg) {
+static void *resolve_main(void *arg) {
     struct sfid__lookup *l = arg;
     pthread_setname_np(pthread_self(), "sfid-resolve");
     look_up(l, 0);
     atomic_store_explicit(&l->done, 1, memory_order_release); /* with the acquire in is_done: the answer is there */
     sfid__futex_wake(&l->done, SFID__FUTEX_PRIVATE, INT_MAX);
-    let_go(l);
+    lookup_let_go(l);
     return NULL;
 }
 
 static int start_thread(struct sfid__lookup *l) {
     atomic_store_explicit(&l->holders, 2, memory_order_relaxed); /* before there is another thread to see it */
-    const int rc = sfid__thread_start(NULL, thread_main, l);
+    const int rc = sfid__thread_start(NULL, resolve_main, l);
     if (rc != 0)
         atomic_store_explicit(&l->holders, 1, memory_order_relaxed);
     return rc;
@@ -112,7 +112,7 @@ static struct sfid__lookup *new_lookup(const char *host, uint16_t port) {
 }
 
 /* Starts a lookup. 0, or an errno. */
-static int ask(struct sfid__resolver *r, const char *host, uint16_t port) {
+static int resolve_ask(struct sfid__resolver *r, const char *host, uint16_t port) {
     struct sfid__lookup *l = new_lookup(host, port);
     if (l == NULL)
         return ENOMEM;
@@ -126,13 +126,13 @@ static int ask(struct sfid__resolver *r, const char *host, uint16_t port) {
     if (rc == 0)
         r->open = l;
     else
-        let_go(l);
+        lookup_let_go(l);
     return rc;
 }
 
 enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
                                      struct sfid__addresses *out, struct sfid__error *why) {
-    const int rc = r->open ? 0 : ask(r, host, port);
+    const int rc = r->open ? 0 : resolve_ask(r, host, port);
     if (rc != 0) {
         sfid__fail_errno(why, SFID_ENOMEM, rc, "cannot start the thread that looks up %s", host);
         return SFID__REPLY_RETRY;
@@ -150,7 +150,7 @@ void sfid__resolver_drop(struct sfid__resolver *r) {
     struct sfid__lookup *open = r->open;
     r->open = NULL; /* first: a child that is forked now shall not use it again */
     if (open)
-        let_go(open);
+        lookup_let_go(open);
 }
 
 /* No thread of this process could still need the lookup. An unfinished result of the parent's is not looked at. */

@@ -15,7 +15,7 @@ typedef int element_count;
 #endif
 
 /* The reader takes NULL for lack of memory; sfid__resp_take() looks at r->why first. */
-static void *refuse(struct sfid__resp *r, const char *why) {
+static void *resp_refuse(struct sfid__resp *r, const char *why) {
     r->why = why;
     return NULL;
 }
@@ -24,9 +24,9 @@ static void *refuse(struct sfid__resp *r, const char *why) {
 static char *next_string(struct sfid__resp *r, size_t size) {
     struct sfid__redis_reply *reply = r->reply;
     if (reply->count == reply->most)
-        return refuse(r, "too many elements");
+        return resp_refuse(r, "too many elements");
     if (size > reply->size - reply->used)
-        return refuse(r, "it is too long");
+        return resp_refuse(r, "it is too long");
     char *out = reply->bytes + reply->used;
     reply->strings[reply->count++] = out;
     reply->used += size;
@@ -134,17 +134,17 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
     if (is_deeper(r, task))
         return r;
     if (task->type != REDIS_REPLY_STRING && (memchr(text, '\r', len) || memchr(text, '\n', len)))
-        return refuse(r, "a CR or LF inside a line"); /* hiredis 1.x finds this by itself */
+        return resp_refuse(r, "a CR or LF inside a line"); /* hiredis 1.x finds this by itself */
     if (task->type == REDIS_REPLY_ERROR)
-        return task->parent ? refuse(r, "an error inside an array") : take_error(r, text, len);
+        return task->parent ? resp_refuse(r, "an error inside an array") : take_error(r, text, len);
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_STATUS)
-        return refuse(r, "a type that RESP2 does not have");
+        return resp_refuse(r, "a type that RESP2 does not have");
     if (len >= SFID__REPLY_STRING)
-        return refuse(r, "a string that is too long");
+        return resp_refuse(r, "a string that is too long");
     if (memchr(text, '\0', len))
-        return refuse(r, "a string with a NUL in it");
+        return resp_refuse(r, "a string with a NUL in it");
     if (memcmp(text + len, "\r\n", 2) != 0) /* the reader does not look at them after a string with a length */
-        return refuse(r, "a string without CR LF at its end");
+        return resp_refuse(r, "a string without CR LF at its end");
     char *out = next_string(r, len + 1);
     if (out == NULL)
         return NULL;
@@ -168,28 +168,28 @@ static void *take_integer(const redisReadTask *task, long long value) {
 static void *take_array(const redisReadTask *task, element_count n) {
     struct sfid__resp *r = task->privdata;
     if (task->type != REDIS_REPLY_ARRAY)
-        return refuse(r, "a type that RESP2 does not have");
+        return resp_refuse(r, "a type that RESP2 does not have");
     if (task->parent && !is_deeper(r, task))
-        return refuse(r, "an array inside an array");
-    return n <= (element_count)r->reply->most ? r : refuse(r, "too many elements");
+        return resp_refuse(r, "an array inside an array");
+    return n <= (element_count)r->reply->most ? r : resp_refuse(r, "too many elements");
 }
 
 static void *take_nil(const redisReadTask *task) {
     struct sfid__resp *r = task->privdata;
     if (task->type != REDIS_REPLY_STRING && task->type != REDIS_REPLY_ARRAY)
-        return refuse(r, "a type that RESP2 does not have");
-    return task->parent && !is_deeper(r, task) ? refuse(r, "a nil inside an array") : r;
+        return resp_refuse(r, "a type that RESP2 does not have");
+    return task->parent && !is_deeper(r, task) ? resp_refuse(r, "a nil inside an array") : r;
 }
 
 #if HIREDIS_MAJOR >= 1
 static void *take_double(const redisReadTask *task, double value, char *text, size_t len) {
     (void)value, (void)text, (void)len;
-    return refuse(task->privdata, "a type that RESP2 does not have");
+    return resp_refuse(task->privdata, "a type that RESP2 does not have");
 }
 
 static void *take_bool(const redisReadTask *task, int value) {
     (void)value;
-    return refuse(task->privdata, "a type that RESP2 does not have");
+    return resp_refuse(task->privdata, "a type that RESP2 does not have");
 }
 #endif
 
@@ -246,7 +246,7 @@ static const char *hopeless(const struct sfid__resp *r) {
     return end && (end - at > 3 || strtol(at, NULL, 10) >= SFID__REPLY_STRING) ? "a string that is too long" : NULL;
 }
 
-static enum sfid__resp_taken look(struct sfid__resp *r) {
+static enum sfid__resp_taken resp_look(struct sfid__resp *r) {
     redisReader *reader = r->reader;
     void *taken = NULL;
     if (redisReaderGetReply(reader, &taken) != REDIS_OK) {
@@ -272,7 +272,7 @@ enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, s
     r->received += n;
     if (n > 0)
         redisReaderFeed(r->reader, bytes, n); /* if this fails, so does the look */
-    return r->last = look(r);
+    return r->last = resp_look(r);
 }
 
 const char *sfid__resp_version(void) {

@@ -85,7 +85,8 @@ static bool is_stopped(const struct search *x) {
 }
 
 /* Notes the outcome for the sentinel at `node`. */
-static void note(struct search *x, const struct sfid__endpoint *node, const char *what, int code, enum sfid__reply_class class) {
+static void search_note(struct search *x, const struct sfid__endpoint *node, const char *what, int code,
+                        enum sfid__reply_class class) {
     char name[SFID__ENDPOINT_SHOWN];
     const size_t n = strlen(x->said);
     sfid__endpoint_describe(node, name);
@@ -109,7 +110,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
     x->answered = x->answered || rc == 0 || x->reply->count > 0;
     if (rc < 0) {
         const char *text = strstr(why.text, ": "); /* skips the server's name */
-        note(x, node, text ? text + 2 : why.text, rc, x->reply->class);
+        search_note(x, node, text ? text + 2 : why.text, rc, x->reply->class);
         return false;
     }
     sfid__connection_hang_up(x->s->sentinel); /* not needed until something fails */
@@ -118,7 +119,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
         return true;
     snprintf(what, sizeof what, x->reply->count == 0 ? "it knows no master named \"%.60s\"" : "it gave no address for \"%.60s\"",
              x->s->uri.master);
-    note(x, node, what, SFID_EINVAL, SFID__REPLY_CONFIG);
+    search_note(x, node, what, SFID_EINVAL, SFID__REPLY_CONFIG);
     return false;
 }
 
@@ -133,10 +134,10 @@ static int ask_master(struct search *x) {
 }
 
 /* May another one be asked after this failure? */
-static bool may_go_on(const struct search *x) { return !x->s->found && !is_stopped(x) && left_ms(x) > 0; }
+static bool search_may_go_on(const struct search *x) { return !x->s->found && !is_stopped(x) && left_ms(x) > 0; }
 
 /* Is it worth asking for the master again? */
-static bool is_elsewhere(const struct search *x) { return x->reply->class != SFID__REPLY_CONFIG && may_go_on(x); }
+static bool is_elsewhere(const struct search *x) { return x->reply->class != SFID__REPLY_CONFIG && search_may_go_on(x); }
 
 /* What no other server would mend: a file of the URL. */
 static bool is_own_fault(const struct search *x) { return x->reply->class == SFID__REPLY_CONFIG && x->err->code == SFID_EINVAL; }
@@ -155,21 +156,21 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     sfid__endpoint_describe(named, name);
     if (has_failed(x, named)) {
         snprintf(what, sizeof what, "also names %.60s", name);
-        note(x, &x->s->uri.node[i], what, x->code, SFID__REPLY_CONFIG); /* nothing new */
+        search_note(x, &x->s->uri.node[i], what, x->code, SFID__REPLY_CONFIG); /* nothing new */
         return false;
     }
     x->s->known = false;
     sfid__uri_of_node(&x->s->uri, named, &one);
     sfid__connection_aim(x->s->master, &one);
     *rc = ask_master(x);
-    if (is_own_fault(x) || !may_go_on(x)) {
+    if (is_own_fault(x) || !search_may_go_on(x)) {
         x->s->turn = x->s->found ? i : x->s->turn;
         return true;
     }
     x->failed[x->fails++] = *named;
     const char *why = strstr(x->err->text, ": ");
     snprintf(what, sizeof what, "names %.60s: %.200s", name, why ? why + 2 : x->err->text);
-    note(x, &x->s->uri.node[i], what, *rc, x->reply->class);
+    search_note(x, &x->s->uri.node[i], what, *rc, x->reply->class);
     return false;
 }
 

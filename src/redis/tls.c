@@ -80,7 +80,7 @@ static bool make_session(struct sfid__tls *t, SSL_CTX *ctx, int fd) {
     return true;
 }
 
-static enum sfid__reply_class make(struct sfid__tls *t, const struct sfid__tls_files *files, int fd, struct sfid__error *why) {
+static enum sfid__reply_class make_tls(struct sfid__tls *t, const struct sfid__tls_files *files, int fd, struct sfid__error *why) {
     SSL_CTX *ctx;
     enum sfid__reply_class class = sfid__tls_context_new(&ctx, t->uri, files, why);
     if (class == SFID__REPLY_OK && !make_session(t, ctx, fd)) {
@@ -109,7 +109,7 @@ enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__
         class = no_entry(why);
     } else if (class == SFID__REPLY_OK) {
         t->uri = uri;
-        class = make(t, &files, fd, why);
+        class = make_tls(t, &files, fd, why);
         if (class != SFID__REPLY_OK)
             SSL_free(t->ssl);
         sfid__tls_leave(&guard);

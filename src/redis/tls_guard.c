@@ -38,14 +38,14 @@ static void at_exit(void) {
 }
 
 /* If we use OpenSSL first, it does not clear up at exit(), so a host that closes its generator that late can release its pid. */
-static void begin(void) {
+static void guard_begin(void) {
     begun = true;
     works = OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1 && atexit(at_exit) == 0;
 }
 
 static bool may_enter(void) {
     if (!begun)
-        begin();
+        guard_begin();
     if (ending && !pthread_equal(ender, pthread_self()))
         return false;
     /* OpenSSL promises 0 once it has cleared up. */

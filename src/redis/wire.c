@@ -147,7 +147,7 @@ struct race {
     int errnum; /* of the last failure */
 };
 
-static void lost(struct race *r, struct sfid__wire *w, int errnum) {
+static void race_lost(struct race *r, struct sfid__wire *w, int errnum) {
     sfid__wire_close(w);
     r->errnum = errnum;
     r->next_ms = 0; /* the next address at once */
@@ -176,7 +176,7 @@ static bool arrived(struct race *r, struct sfid__wire *w) {
         errnum = ECONNREFUSED;
     if (errnum == 0)
         return true;
-    lost(r, w, errnum);
+    race_lost(r, w, errnum);
     return false;
 }
 
@@ -193,7 +193,7 @@ static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
         errnum = errno;
     }
     if (errnum != EINPROGRESS) {
-        lost(r, w, errnum);
+        race_lost(r, w, errnum);
         return false;
     }
     r->running++;
