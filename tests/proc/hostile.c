@@ -202,7 +202,7 @@ static void test_locked_pids(void) {
         fds[i] = lock_file(path, true);
         if (i == 2) {
             visit(&plain, false, NULL, "locks of pids 0 to 2 are held by another process");
-            is_i64(told->pid, 3, "the next pid is taken");
+            ok(told->pid > 2 && told->pid < PIDS, "another pid is taken");
         }
     }
     struct visit all = plain;
