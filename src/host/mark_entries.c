@@ -159,8 +159,9 @@ void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfi
 
 /*
  * The kernel copies, as it would for another process: where the file system has failed, or the file ends before the entry, it says
- * so. A load or a store would be SIGBUS, in the program that the library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page first (ENOSYS: before Linux
- * 5.14 it does not know how). No right is needed for memory of one's own, nor a descriptor.
+ * so. A load or a store would be SIGBUS, in the program that the library is a guest of. A sandbox may refuse the call; then the
+ * kernel is asked to get the page first (ENOSYS: before Linux 5.14 it does not know how). No right is needed for memory of one's
+ * own, nor a descriptor.
  */
 int sfid__mark_entry_copy(void *there, struct sfid__mark_entry *e, bool into) {
     const struct iovec here = {e, sizeof *e}, far = {there, sizeof *e};

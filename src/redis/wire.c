@@ -448,7 +448,7 @@ static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfi
     }
 }
 
-/* Whether the handshake goes on, but not in this time. One that has failed is told as it is, however late that was seen. */
+/* Returns whether only the time is over. A handshake that has failed keeps its reason, however late the failure is seen. */
 static bool is_slow(const struct sfid__wire *w, enum sfid__reply_class class, struct sfid__deadline *deadline) {
     return class == SFID__REPLY_RETRY && !sfid__tls_has_failed(w->tls) && sfid__deadline_left_ms(deadline) == 0;
 }
