@@ -63,7 +63,7 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return LEAD_OF_MARK;
-    case LAST_USE: /* max_ahead_ms longer than doc/safety.md says, for those that lose power meanwhile */
+    case LAST_USE: /* max_ahead_ms longer than doc/safety.md says: a kept seed needs it, and why is not known */
         return LEAD_OF_MARK + terms.ahead + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
