@@ -127,15 +127,15 @@ int member_open_one(struct member *m) {
     return m->rc;
 }
 
+bool member_is_too_late(const struct member *m) { return m->rc == SFID_ENOPID || m->rc == SFID_EBUSY || m->rc == SFID_ESTATE; }
+
 int member_open_in_vain(struct member *m) {
-    enum { TRIES = 4 };
-    for (int tries = 0;; tries++) {
-        member_open_one(m);
-        if (m->rc != SFID_ENOPID || tries == TRIES)
-            return m->rc;
-        diag("%s", m->text);
+    while (member_open_one(m), member_is_too_late(m) && m->opt.open_timeout_ms < TAP_WAIT_MS) {
+        diag("%d: %s", m->rc, m->text);
         member_end(m);
+        m->opt.open_timeout_ms *= 2;
     }
+    return m->rc;
 }
 
 void member_open_or_die(struct member *m) { must(member_open_one(m) == 0, "open: %s", m->text); }

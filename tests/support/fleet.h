@@ -109,10 +109,10 @@ struct member {
     atomic_int stops;                 /* by the test */
     int rc;
     char text[600];
-    struct took open, close;   /* as the member's witness has seen them */
-    uint64_t process;          /* its number, for the checker */
-    _Atomic int64_t pid;       /* in the last ID */
-    _Atomic uint64_t limit;    /* of the window, when last looked at */
+    struct took open, close; /* as the member's witness has seen them */
+    uint64_t process;        /* its number, for the checker */
+    _Atomic int64_t pid;     /* in the last ID */
+    _Atomic uint64_t limit;  /* of the window, when last looked at */
     _Atomic int64_t ids, first_id, last_id, errors, error;
     _Atomic int64_t failed_at_ns; /* when the first of the errors came */
     _Atomic int64_t gap_ms;       /* the longest time between two IDs of a thread */
@@ -171,8 +171,12 @@ void member_start(struct member *m);
 int member_open_one(struct member *m);
 void member_open_or_die(struct member *m);
 
-/* As member_open_one(), where a server's trouble is to be the answer. An open that came too late to ask, SFID_ENOPID, is repeated. */
+/*
+ * As member_open_one(), where a server's trouble is to be the answer. On a busy host an open may come too late to ask, or to join
+ * others. It says so, and does not blame the server. Such an open is repeated with twice the time.
+ */
 int member_open_in_vain(struct member *m);
+bool member_is_too_late(const struct member *m);
 
 /* Makes one member, which opens and has drawn. */
 struct member *member_drawing(const sfid_options *opt);
