@@ -1,163 +1,129 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - finds what is wrong with an app's server, or with how the app uses it. */
-#include "admin/facts.h"
+#include "admin/survey.h"
+
 #include "base/clock.h"
-#include "lease/explain.h"
 #include "lease/machine.h"
 #include "lease/options.h"
-#include "lease/script_look.h"
 
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SKEW_TOLD_MS 1000
 #define LAG_LESS_S 3 /* whole seconds are counted, and looked at once a second */
 #define NEAR_END_MS (INT64_C(5) * 365 * 86400000)
 
-enum { TEXT = 600, CURE = 300, NAMED = 3 };
-
-struct server_survey {
-    struct sfid__visit visit; /* first */
-    struct sfid__redis_facts facts;
-    struct sfid__redis_view view;
-    uint64_t held, held_short, foreign, unshown, endless;
-    int64_t unshown_ms;   /* when the last of them ends, by the server's clock */
-    char foreigners[300]; /* the first ones, as a list */
-    bool too_slow;        /* the heartbeat is too long */
-    bool denied;          /* a permission is missing */
-    void (*each)(void *user, const sfid_finding *finding);
-    void *user;
-    char cure[CURE]; /* of the next finding; "": none */
-};
-
-/* ---- reporting ------------------------------------------------------------- */
-
-SFID__PRINTF(2, 3) static void cure(struct server_survey *s, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(s->cure, sizeof s->cure, fmt, args);
-    va_end(args);
-}
-
-/* Reports a finding with the cure that cure() has prepared. */
-SFID__PRINTF(5, 6)
-static void tell(struct server_survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...) {
-    char text[TEXT];
-    va_list args;
-    va_start(args, fmt);
-    vsnprintf(text, sizeof text, fmt, args);
-    va_end(args);
-    char whole[TEXT + 40];
-    const struct sfid__visit *v = &s->visit;
-    snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings.opt.pid_min, v->settings.opt.pid_max, text);
-    s->each(s->user, &(sfid_finding){kind, grade, code, v->servers > 1 ? whole : text, s->cure[0] ? s->cure : NULL});
-    s->cure[0] = '\0';
-}
-
-static const char *user_of(const struct server_survey *s) {
+static const char *user_of(const struct sfid__survey *s) {
     return s->visit.settings.uri.user[0] ? s->visit.settings.uri.user : "default";
 }
 
 /* ---- before anything is asked ---------------------------------------------- */
 
 /* Reports a heartbeat that the library would refuse, and goes on with the longest that it accepts. */
-static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
+static void check_heartbeat(struct sfid__survey *s, sfid_options *opt) {
     const uint32_t most = opt->ttl_ms / 3;
     s->too_slow = opt->heartbeat_ms > most;
     if (!s->too_slow)
         return;
-    cure(s, "set heartbeat_ms to at most %" PRIu32 ", or ttl_ms to at least %" PRIu64, most, (uint64_t)opt->heartbeat_ms * 3);
-    tell(s, SFID_CHECK_LEASE, SFID_CHECK_ERROR, SFID_EINVAL,
-         "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms; it has to hold three of them", opt->ttl_ms,
-         opt->heartbeat_ms);
+    sfid__survey_cure(s, "set heartbeat_ms to at most %" PRIu32 ", or ttl_ms to at least %" PRIu64, most,
+                      (uint64_t)opt->heartbeat_ms * 3);
+    sfid__survey_tell(s, SFID_CHECK_LEASE, SFID_CHECK_ERROR, SFID_EINVAL,
+                      "a lease of %" PRIu32 " ms is too short for a heartbeat of %" PRIu32 " ms; it has to hold three of them",
+                      opt->ttl_ms, opt->heartbeat_ms);
     opt->heartbeat_ms = most;
 }
 
-static void check_timeouts(struct server_survey *s) {
+static void check_timeouts(struct sfid__survey *s) {
     const sfid_options *opt = &s->visit.settings.opt;
     const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
     const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
     if (s->visit.app.window_ms >= wanted) {
-        tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms", s->visit.app.window_ms,
-             opt->heartbeat_ms);
+        sfid__survey_tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms",
+                          s->visit.app.window_ms, opt->heartbeat_ms);
         return;
     }
-    cure(s, "set ttl_ms to at least %" PRIu64 ", or a shorter timeout and connect_timeout in the URL", (wanted * 3 + 1) / 2);
-    tell(s, SFID_CHECK_LEASE, SFID_CHECK_WARNING, 0,
-         "a lease of %" PRIu64 " ms, renewed every %" PRIu32 " ms, ends if two exchanges time out, which takes %" PRIu64 " ms",
-         s->visit.app.window_ms, opt->heartbeat_ms, 2 * exchange);
+    sfid__survey_cure(s, "set ttl_ms to at least %" PRIu64 ", or a shorter timeout and connect_timeout in the URL",
+                      (wanted * 3 + 1) / 2);
+    sfid__survey_tell(s, SFID_CHECK_LEASE, SFID_CHECK_WARNING, 0,
+                      "a lease of %" PRIu64 " ms, renewed every %" PRIu32
+                      " ms, ends if two exchanges time out, which takes %" PRIu64 " ms",
+                      s->visit.app.window_ms, opt->heartbeat_ms, 2 * exchange);
 }
 
-static void check_end(struct server_survey *s) {
+static void check_end(struct sfid__survey *s) {
     sfid_layout_facts facts;
     if (sfid_layout_describe(&s->visit.app.layout, &facts) < 0)
         return;
     const int64_t left = facts.last_ms - sfid__now(s->visit.app.clock).ms, days = left / 86400000;
     if (left < NEAR_END_MS)
-        cure(s, "use another app name, with a layout that has more bits for the time");
+        sfid__survey_cure(s, "use another app name, with a layout that has more bits for the time");
     if (left >= NEAR_END_MS)
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts %" PRId64 " more years", days / 365);
+        sfid__survey_tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_FINE, 0, "it lasts %" PRId64 " more years", days / 365);
     else if (left > 0)
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0, "it ends in %" PRId64 " day%s; after that no ID can be generated", days,
-             days == 1 ? "" : "s");
+        sfid__survey_tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_WARNING, 0,
+                          "it ends in %" PRId64 " day%s; after that no ID can be generated", days, days == 1 ? "" : "s");
     else
-        tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_ERROR, SFID_EOVERFLOW, "it ended %" PRId64 " day%s ago; no ID can be generated",
-             -days, days == -1 ? "" : "s");
+        sfid__survey_tell(s, SFID_CHECK_LAYOUT, SFID_CHECK_ERROR, SFID_EOVERFLOW,
+                          "it ended %" PRId64 " day%s ago; no ID can be generated", -days, days == -1 ? "" : "s");
 }
 
 /* A host that others name gets the password: see redis/wire.h. */
-static void check_named(struct server_survey *s) {
+static void check_named(struct sfid__survey *s) {
     const struct sfid__uri *uri = &s->visit.settings.uri;
     if (uri->kind == SFID__URI_SERVER || uri->tls || uri->named_hosts[0] || !(uri->password[0] || uri->password_file[0]))
         return;
-    cure(s, "use TLS (rediss+...), or list the hosts that may be named, as in named_hosts=10.0.0.0/8");
-    tell(s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
-         "without TLS and named_hosts=, a sentinel or node has the password sent to any host that is as public or private as "
-         "itself");
+    sfid__survey_cure(s, "use TLS (rediss+...), or list the hosts that may be named, as in named_hosts=10.0.0.0/8");
+    sfid__survey_tell(
+        s, SFID_CHECK_SERVER, SFID_CHECK_WARNING, 0,
+        "without TLS and named_hosts=, a sentinel or node has the password sent to any host that is as public or private as "
+        "itself");
 }
 
 /* ---- the server ------------------------------------------------------------ */
 
 /* The first exchange failed, and no other would do better. */
-static void tell_unreachable(struct server_survey *s, int rc) {
+static void tell_unreachable(struct sfid__survey *s, int rc) {
     const struct sfid__error *err = &s->visit.error;
     const bool permitted = strstr(err->text, "NOPERM") == NULL;
     if (rc == SFID_EAUTH && !permitted)
-        cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
+        sfid__survey_cure(s, "ACL SETUSER %.60s ~sfid:* +eval, and the other permissions in doc/redis.md", user_of(s));
     else if (strstr(err->text, "named_hosts="))
-        cure(s, "if that host is right, list it: named_hosts= in the URL; else look at the server that names it");
+        sfid__survey_cure(s, "if that host is right, list it: named_hosts= in the URL; else look at the server that names it");
     else if (rc == SFID_EAUTH)
-        cure(s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
+        sfid__survey_cure(
+            s, "give a user and password of the server in the URL ($SFID_STORE); ACL LIST on the server lists its users");
     else if (sfid__reply_is_unknown(err->text))
-        cure(s, "this server or proxy does not offer the command; leases need EVAL, INFO and TIME: give the server's own address");
+        sfid__survey_cure(
+            s, "this server or proxy does not offer the command; leases need EVAL, INFO and TIME: give the server's own address");
     else
-        cure(s, "check that the server runs, and the address and port in the URL");
-    tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s", err->text);
+        sfid__survey_cure(s, "check that the server runs, and the address and port in the URL");
+    sfid__survey_tell(s, rc == SFID_EAUTH && !permitted ? SFID_CHECK_PERMISSIONS : SFID_CHECK_SERVER, SFID_CHECK_ERROR, rc, "%s",
+                      err->text);
 }
 
-static void check_role(struct server_survey *s) {
+static void check_role(struct sfid__survey *s) {
     const struct sfid__redis_facts *f = &s->facts;
     const char *role = sfid__redis_fact(f, "role"), *valkey = sfid__redis_fact(f, "valkey_version"),
                *version = sfid__redis_fact(f, "redis_version"), *host = sfid__redis_fact(f, "master_host"),
                *port = sfid__redis_fact(f, "master_port"), *link = sfid__redis_fact(f, "master_link_status");
     if (role && strcmp(role, "slave") == 0) {
-        cure(s, "give the master's URL, or that of its sentinels: redis+sentinel://HOST:PORT,HOST:PORT/NAME");
-        tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "%s is a replica (link %s); leases come from its master, %s:%s",
-             s->visit.app.shown, link ? link : "?", host ? host : "?", port ? port : "?");
+        sfid__survey_cure(s, "give the master's URL, or that of its sentinels: redis+sentinel://HOST:PORT,HOST:PORT/NAME");
+        sfid__survey_tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS,
+                          "%s is a replica (link %s); leases come from its master, %s:%s", s->visit.app.shown, link ? link : "?",
+                          host ? host : "?", port ? port : "?");
         return;
     }
-    tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%s answers: %s %s, %s", s->visit.app.shown, valkey ? "Valkey" : "Redis",
-         valkey    ? valkey
-         : version ? version
-                   : "(version not visible)",
-         role ? role : "(role not visible)");
+    sfid__survey_tell(s, SFID_CHECK_SERVER, SFID_CHECK_FINE, 0, "%s answers: %s %s, %s", s->visit.app.shown,
+                      valkey ? "Valkey" : "Redis",
+                      valkey    ? valkey
+                      : version ? version
+                                : "(version not visible)",
+                      role ? role : "(role not visible)");
 }
 
 /* The server refused a command, but not for lack of permission. */
-static void tell_refused(struct server_survey *s, const char *command, const char *why) {
+static void tell_refused(struct sfid__survey *s, const char *command, const char *why) {
     static const struct {
         const char *word, *cure;
     } cures[] = {{"OOM", "raise maxmemory, or give the app a server of its own"},
@@ -166,11 +132,11 @@ static void tell_refused(struct server_survey *s, const char *command, const cha
                  {"READONLY", "give the master's URL"}};
     for (size_t i = 0; i < sizeof cures / sizeof cures[0]; i++)
         if (strncmp(why, cures[i].word, strlen(cures[i].word)) == 0)
-            cure(s, "%s", cures[i].cure);
-    tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "it accepts no writes (%s): %s", command, why);
+            sfid__survey_cure(s, "%s", cures[i].cure);
+    sfid__survey_tell(s, SFID_CHECK_SERVER, SFID_CHECK_ERROR, SFID_EREDIS, "it accepts no writes (%s): %s", command, why);
 }
 
-static void check_permissions(struct server_survey *s) {
+static void check_permissions(struct sfid__survey *s) {
     static const char denied[] = "denied ";
     bool refused = false;
     for (unsigned i = 0; i < s->facts.count; i++) {
@@ -185,89 +151,114 @@ static void check_permissions(struct server_survey *s) {
         }
         s->denied = true;
         if (strcmp(why, "key") == 0) {
-            cure(s, "ACL SETUSER %.60s ~sfid:*", user_of(s));
-            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use keys that begin with sfid: (%s)",
-                 user_of(s), command);
+            sfid__survey_cure(s, "ACL SETUSER %.60s ~sfid:*", user_of(s));
+            sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH,
+                              "user %.60s may not use keys that begin with sfid: (%s)", user_of(s), command);
         } else {
-            cure(s, "ACL SETUSER %.60s +%s", user_of(s), command);
-            tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use the command %s: %s", user_of(s),
-                 command, sfid__redis_purpose(command));
+            sfid__survey_cure(s, "ACL SETUSER %.60s +%s", user_of(s), command);
+            sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_ERROR, SFID_EAUTH, "user %.60s may not use the command %s: %s",
+                              user_of(s), command, sfid__redis_purpose(command));
         }
     }
     if (sfid__redis_try_evalsha(&s->visit) == SFID_EAUTH) {
-        cure(s, "ACL SETUSER %.60s +evalsha", user_of(s));
-        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s",
-             user_of(s), sfid__redis_purpose("evalsha"));
+        sfid__survey_cure(s, "ACL SETUSER %.60s +evalsha", user_of(s));
+        sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
+                          "user %.60s may not use the command evalsha: %s", user_of(s), sfid__redis_purpose("evalsha"));
     }
     if (s->visit.settings.uri.replicas > 0 &&
         sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) == SFID_EAUTH) {
-        cure(s, "ACL SETUSER %.60s +wait", user_of(s));
-        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
-             "user %.60s may not use the command wait: replicas= needs it, or each claim reports UNREPLICATED", user_of(s));
+        sfid__survey_cure(s, "ACL SETUSER %.60s +wait", user_of(s));
+        sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
+                          "user %.60s may not use the command wait: replicas= needs it, or each claim reports UNREPLICATED",
+                          user_of(s));
     }
     const char *untried = sfid__redis_fact(&s->facts, "untried");
     if (!s->denied && !refused)
-        tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_FINE, 0,
-             untried ? "user %.60s may read; writing was not tried on a %s" : "user %.60s may do all that leases need%s",
-             user_of(s), untried ? untried : "");
+        sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_FINE, 0,
+                          untried ? "user %.60s may read; writing was not tried on a %s"
+                                  : "user %.60s may do all that leases need%s",
+                          user_of(s), untried ? untried : "");
 }
 
-static void check_memory(struct server_survey *s) {
+static void check_memory(struct sfid__survey *s) {
     const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
     const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
     const int64_t wait = (sfid__redis_wait_ms(&s->visit.app) + 999) / 1000;
     if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED) {
-        cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
-        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
-             "maxmemory-policy is %s: registrations may be evicted, and a program that knows only registrations then takes a pid "
-             "in use",
-             policy);
+        sfid__survey_cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
+        sfid__survey_tell(
+            s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
+            "maxmemory-policy is %s: registrations may be evicted, and a program that knows only registrations then takes a pid "
+            "in use",
+            policy);
     } else if (policy == NULL || most < 0) {
-        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "maxmemory and maxmemory-policy are not visible here");
+        sfid__survey_tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "maxmemory and maxmemory-policy are not visible here");
     } else if (strncmp(policy, "allkeys", 7) == 0) {
-        cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
-        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
-             "maxmemory-policy is %s%s: the app's records may be evicted, and new processes then wait for %" PRId64 " s", policy,
-             most ? "" : ", and takes effect as soon as maxmemory is set", wait);
+        sfid__survey_cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
+        sfid__survey_tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
+                          "maxmemory-policy is %s%s: the app's records may be evicted, and new processes then wait for %" PRId64
+                          " s",
+                          policy, most ? "" : ", and takes effect as soon as maxmemory is set", wait);
     } else if (most > 0 && used > most / 100 * 95) {
-        cure(s, "raise maxmemory, or give the app a server of its own");
-        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
-             "%" PRId64 " of %" PRId64 " bytes are used; once all are used, no lease is granted or renewed", used, most);
+        sfid__survey_cure(s, "raise maxmemory, or give the app a server of its own");
+        sfid__survey_tell(s, SFID_CHECK_MEMORY, SFID_CHECK_WARNING, 0,
+                          "%" PRId64 " of %" PRId64 " bytes are used; once all are used, no lease is granted or renewed", used,
+                          most);
     } else {
-        tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "the app's records are not evicted (maxmemory-policy %s)", policy);
+        sfid__survey_tell(s, SFID_CHECK_MEMORY, SFID_CHECK_FINE, 0, "the app's records are not evicted (maxmemory-policy %s)",
+                          policy);
     }
+}
+
+/* Each process has a connection of its own. */
+static void check_clients(struct sfid__survey *s) {
+    const int64_t most = sfid__redis_fact_number(&s->facts, "maxclients"),
+                  now = sfid__redis_fact_number(&s->facts, "connected_clients");
+    if (most < 0 || now < 0)
+        return;
+    const bool many = now > most / 10 * 8;
+    if (many)
+        sfid__survey_cure(s, "raise maxclients (CONFIG SET maxclients), or add idle=close to the store URL");
+    sfid__survey_tell(s, SFID_CHECK_SERVER, many ? SFID_CHECK_WARNING : SFID_CHECK_FINE, 0,
+                      "%" PRId64 " of %" PRId64 " connections are in use; each process needs one%s", now, most,
+                      many ? ", and a process without one gets no pid" : "");
 }
 
 /* ---- replication ----------------------------------------------------------- */
 
-static bool check_min_replicas(struct server_survey *s) {
+static bool check_min_replicas(struct sfid__survey *s) {
     const int64_t budget = s->visit.app.budget_ms, write = sfid__redis_setting(&s->visit, "min-replicas-to-write"),
                   lag = sfid__redis_setting(&s->visit, "min-replicas-max-lag"), most = budget / 1000 - LAG_LESS_S,
                   replicas = sfid__redis_fact_number(&s->facts, "connected_slaves"), half = (replicas + 1) / 2;
     if (write < 0 || lag < 0) {
         const bool in_force = sfid__redis_fact(&s->facts, "min_slaves_good_slaves") != NULL;
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas-to-write is %s; min-replicas-max-lag is not visible here",
-             in_force ? "in force" : "not visible here");
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0,
+                          "min-replicas-to-write is %s; min-replicas-max-lag is not visible here",
+                          in_force ? "in force" : "not visible here");
     } else if (write == 0 || lag == 0) {
-        cure(s, "CONFIG SET min-replicas-to-write %" PRId64 ", and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
-             SFID__MAX(half, 1), most > 10 || most < 1 ? 10 : most);
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "%s is 0: a master that is cut off from its replicas keeps granting pids, as does the one that replaces it, and IDs "
-             "can repeat",
-             write == 0 ? "min-replicas-to-write" : "min-replicas-max-lag");
+        sfid__survey_cure(
+            s, "CONFIG SET min-replicas-to-write %" PRId64 ", and CONFIG SET min-replicas-max-lag %" PRId64 ", on each server",
+            SFID__MAX(half, 1), most > 10 || most < 1 ? 10 : most);
+        sfid__survey_tell(
+            s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+            "%s is 0: a master that is cut off from its replicas keeps granting pids, as does the one that replaces it, and IDs "
+            "can repeat",
+            write == 0 ? "min-replicas-to-write" : "min-replicas-max-lag");
     } else if (write < half) {
-        cure(s, "CONFIG SET min-replicas-to-write %" PRId64 " on each server", half);
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "min-replicas-to-write is %" PRId64 " of %" PRId64
-             " replicas: less than half, so a master that is cut off with some of them keeps granting pids, and IDs can repeat",
-             write, replicas);
+        sfid__survey_cure(s, "CONFIG SET min-replicas-to-write %" PRId64 " on each server", half);
+        sfid__survey_tell(
+            s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+            "min-replicas-to-write is %" PRId64 " of %" PRId64
+            " replicas: less than half, so a master that is cut off with some of them keeps granting pids, and IDs can repeat",
+            write, replicas);
     } else if (lag > most) {
-        cure(s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for the whole app",
-             most > 1 ? most : 1, (lag + LAG_LESS_S) * 1000);
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "min-replicas-max-lag is %" PRId64 " s, and skew_budget_ms %" PRId64
-             ": a master that is cut off may grant pids for longer than its successor waits",
-             lag, budget);
+        sfid__survey_cure(
+            s, "CONFIG SET min-replicas-max-lag %" PRId64 " or less, or skew_budget_ms of %" PRId64 " or more for the whole app",
+            most > 1 ? most : 1, (lag + LAG_LESS_S) * 1000);
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+                          "min-replicas-max-lag is %" PRId64 " s, and skew_budget_ms %" PRId64
+                          ": a master that is cut off may grant pids for longer than its successor waits",
+                          lag, budget);
     } else {
         return true;
     }
@@ -275,189 +266,48 @@ static bool check_min_replicas(struct server_survey *s) {
 }
 
 /* Before 6.2.7 the server does not apply min-replicas to scripts; the script does, if min_good says how many there have to be. */
-static void check_min_good(struct server_survey *s) {
+static void check_min_good(struct sfid__survey *s) {
     const int64_t replicas = sfid__redis_fact_number(&s->facts, "connected_slaves");
     if (s->visit.settings.uri.min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
         return;
-    cure(s, "add min_good=%" PRId64 " to the store URL of every process of the app", (replicas + 1) / 2);
-    tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-         "this server does not apply min-replicas-to-write to scripts (6.2.7 does), and min_good is not set: a master that is cut "
-         "off may keep granting pids, and IDs can repeat");
+    sfid__survey_cure(s, "add min_good=%" PRId64 " to the store URL of every process of the app", (replicas + 1) / 2);
+    sfid__survey_tell(
+        s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+        "this server does not apply min-replicas-to-write to scripts (6.2.7 does), and min_good is not set: a master that is cut "
+        "off may keep granting pids, and IDs can repeat");
 }
 
-static bool check_backlog(struct server_survey *s) {
+static bool check_backlog(struct sfid__survey *s) {
     const int64_t ttl = sfid__redis_setting(&s->visit, "repl-backlog-ttl"),
                   least = ((int64_t)s->visit.app.window_ms + 2 * (int64_t)s->visit.app.budget_ms + 999) / 1000;
     if (ttl < 0) {
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "repl-backlog-ttl is not visible here");
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "repl-backlog-ttl is not visible here");
     } else if (ttl > 0 && ttl < least) {
-        cure(s, "CONFIG SET repl-backlog-ttl 0, or at least %" PRId64 ", on each server", least);
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
-             "repl-backlog-ttl is %" PRId64
-             " s: the absence of a master that comes back after a failover may go unnoticed, and IDs can repeat",
-             ttl);
+        sfid__survey_cure(s, "CONFIG SET repl-backlog-ttl 0, or at least %" PRId64 ", on each server", least);
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
+                          "repl-backlog-ttl is %" PRId64
+                          " s: the absence of a master that comes back after a failover may go unnoticed, and IDs can repeat",
+                          ttl);
     } else {
         return true;
     }
     return false;
 }
 
-static void check_replication(struct server_survey *s) {
+static void check_replication(struct sfid__survey *s) {
     if (!sfid__redis_has_replicas(&s->facts)) {
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, so none can replace it");
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "it has no replicas, so none can replace it");
         return;
     }
     check_min_good(s);
     const bool replicas = check_min_replicas(s), backlog = check_backlog(s);
     if (replicas && backlog)
-        tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are set correctly");
-}
-
-/* ---- the app --------------------------------------------------------------- */
-
-static bool count(void *survey, const struct sfid__redis_pid *pid) {
-    struct server_survey *s = survey;
-    const size_t used = strlen(s->foreigners);
-    const int64_t left = pid->timed ? sfid__redis_app_time(&s->visit.app, pid->tick) - s->visit.app.now_ms : 0;
-    const sfid_lease_kind kind = sfid__redis_pid_kind(pid, left);
-    const struct sfid__redis_app *app = &s->visit.app;
-    const bool held = kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
-    s->held += held;
-    s->held_short += held && sfid__lease_is_short(app->share, pid->pid);
-    s->unshown += kind == SFID_LEASE_UNSHOWN;
-    if (kind == SFID_LEASE_UNSHOWN && !pid->timed)
-        s->endless++;
-    else if (kind == SFID_LEASE_UNSHOWN)
-        s->unshown_ms = SFID__MAX(s->unshown_ms, app->now_ms + left);
-    if (kind == SFID_LEASE_FOREIGN && s->foreign++ < NAMED)
-        snprintf(s->foreigners + used, sizeof s->foreigners - used, "%s%" PRIu64 " by %.60s", used ? ", " : "", pid->pid, pid->who);
-    return true;
-}
-
-static void tell_refusal(struct server_survey *s, int rc) {
-    if (rc == SFID_EAUTH && s->denied)
-        return; /* reported already */
-    if (rc == SFID_ECLOCK)
-        cure(s, "correct the wrong clock, and let a time service (chrony, systemd-timesyncd) keep both right");
-    else if (rc == SFID_ELAYOUT)
-        cure(s, "give all processes of the app the same layout, ttl_ms, short_ms and skew_budget_ms; or use another app name");
-    tell(s,
-         rc == SFID_ECLOCK    ? SFID_CHECK_CLOCK
-         : rc == SFID_ELAYOUT ? SFID_CHECK_LAYOUT
-         : rc == SFID_EAUTH   ? SFID_CHECK_PERMISSIONS
-                              : SFID_CHECK_SERVER,
-         SFID_CHECK_ERROR, rc, "%s", s->visit.error.text);
-}
-
-static void check_skew(struct server_survey *s) {
-    const struct sfid__redis_app *app = &s->visit.app;
-    char text[300];
-    if (llabs(app->skew_ms) <= SKEW_TOLD_MS + app->round_ms) {
-        tell(s, SFID_CHECK_CLOCK, SFID_CHECK_FINE, 0, "it differs from the server's by %lld ms, give or take %" PRId64 " ms",
-             llabs(app->skew_ms), app->round_ms / 2 + 1);
-        return;
-    }
-    sfid__redis_explain_skew(app, s->visit.settings.opt.heartbeat_ms, text, sizeof text);
-    cure(s, "let a time service (chrony, systemd-timesyncd) keep both right");
-    tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0, "%s", text);
-}
-
-static void check_state(struct server_survey *s) {
-    const struct sfid__redis_app *app = &s->visit.app;
-    const char *url = sfid__redis_app_url(app);
-    char when[SFID__TIME_TEXT] = "";
-    if (s->view.known == SFID__APP_UNKNOWN) {
-        cure(s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, url);
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64 " s", app->name,
-             (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
-    } else if (s->view.known == SFID__APP_BARRED) {
-        cure(s, "end all processes of the app, then: sfid init --upgrade --app %s --store %.120s", app->name, url);
-        tell(s, SFID_CHECK_APP, SFID_CHECK_ERROR, SFID_ELAYOUT,
-             "the records of app \"%s\" are of an older version of libsfid, whose rules differ: this version gets no pid",
-             app->name);
-    } else if (s->view.known == SFID__APP_CURRENT && sfid__redis_open_ms(app, &s->view) > app->now_ms) {
-        sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
-        cure(s, "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s", app->name, url);
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "pids of app \"%s\" that the server has no record of are granted from %s on",
-             app->name, when);
-    }
-}
-
-static void check_pids(struct server_survey *s) {
-    const struct sfid__redis_app *app = &s->visit.app;
-    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign + s->unshown;
-    char until[SFID__TIME_TEXT] = "";
-    if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
-        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
-    if (s->foreign > 0) {
-        const bool mixed = s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED;
-        cure(s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
-                      : "set registration=mixed in the store URL of every process, or give that program another app name");
-        tell(s, SFID_CHECK_APP, mixed ? SFID_CHECK_WARNING : SFID_CHECK_ERROR, mixed ? 0 : SFID_EINVAL,
-             "pids registered by programs that ignore the server's records: %" PRIu64
-             " (%s); only those programs can keep their IDs apart from the app's",
-             s->foreign, s->foreigners);
-    }
-    if (s->unshown > s->endless) {
-        char last[SFID__TIME_TEXT] = "";
-        const uint64_t n = s->unshown - s->endless;
-        sfid__redis_app_clock(app, s->unshown_ms, last);
-        cure(s, "wait: each shows it at its next heartbeat; a pid that nobody shows comes free when its window ends");
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "%" PRIu64 " holder%s not shown %s since the server began anew; the last window ends at %s", n,
-             n == 1 ? " has" : "s have", n == 1 ? "its lease" : "their leases", last);
-    }
-    if (s->endless > 0) {
-        cure(s,
-             "wait for %" PRIu64 " s, then delete the fields of hash sfid:%s that are no lease; `sfid lease ls` lists their pids",
-             (app->window_ms + app->budget_ms + 999) / 1000, app->name);
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " record%s damaged, so no process gets %s", s->endless,
-             s->endless == 1 ? " is" : "s are", s->endless == 1 ? "that pid" : "those pids");
-    }
-    const bool full = taken > all / 10 * 9 && all > 1;
-    const char *unknown = until[0] ? "; the holders of the others are unknown until " : "",
-               *few = taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none";
-    if (full)
-        cure(s, "end processes, or use another app name, with a layout that has more bits for the pid");
-    tell(s, SFID_CHECK_APP, full ? SFID_CHECK_WARNING : SFID_CHECK_FINE, 0, "%" PRIu64 " of %" PRIu64 " pids are taken%s%s", taken,
-         all, full ? few : unknown, full ? "" : until);
-    if (s->held_short > 0 && s->view.known == SFID__APP_CURRENT && sfid__redis_app_time(app, s->view.open_tick) <= app->now_ms) {
-        cure(s, "use another app name, with a layout that has more bits for the pid");
-        tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
-             "%" PRIu64 " short pid%s held although ordinary ones are granted: all of those are taken", s->held_short,
-             s->held_short == 1 ? " is" : "s are");
-    }
-}
-
-/* Each process has a connection of its own. */
-static void check_clients(struct server_survey *s) {
-    const int64_t most = sfid__redis_fact_number(&s->facts, "maxclients"),
-                  now = sfid__redis_fact_number(&s->facts, "connected_clients");
-    if (most < 0 || now < 0)
-        return;
-    const bool many = now > most / 10 * 8;
-    if (many)
-        cure(s, "raise maxclients (CONFIG SET maxclients), or add idle=close to the store URL");
-    tell(s, SFID_CHECK_SERVER, many ? SFID_CHECK_WARNING : SFID_CHECK_FINE, 0,
-         "%" PRId64 " of %" PRId64 " connections are in use; each process needs one%s", now, most,
-         many ? ", and a process without one gets no pid" : "");
-}
-
-static void check_app(struct server_survey *s) {
-    const int rc = sfid__redis_look(&s->visit.app, &s->view, count, s, sfid__visit_until(&s->visit), &s->visit.error);
-    if (rc < 0) {
-        tell_refusal(s, rc);
-        return;
-    }
-    check_skew(s);
-    check_state(s);
-    check_pids(s);
+        sfid__survey_tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_FINE, 0, "min-replicas and repl-backlog-ttl are set correctly");
 }
 
 /* ---- all of it ------------------------------------------------------------- */
 
-static void check(struct server_survey *s) {
+static void check(struct sfid__survey *s) {
     if (!s->too_slow)
         check_timeouts(s);
     check_end(s);
@@ -472,12 +322,12 @@ static void check(struct server_survey *s) {
     check_permissions(s);
     check_memory(s);
     check_replication(s);
-    check_app(s);
+    sfid__survey_app(s);
 }
 
 int sfid_app_check(const sfid_options *given, void (*each)(void *user, const sfid_finding *finding), void *user, char *why,
                    size_t why_size) {
-    struct server_survey *s = calloc(1, sizeof *s);
+    struct sfid__survey *s = calloc(1, sizeof *s);
     sfid_options opt;
     int rc = s == NULL ? SFID_ENOMEM : each == NULL ? SFID_EINVAL : sfid__options_copy(given, &opt, &s->visit.error);
     if (rc == 0) {
