@@ -47,7 +47,6 @@ int sfid__held_open(const struct sfid__held *h, int dir, const char *path) {
 
 int sfid__held_begin(struct sfid__held *h, const struct sfid__dir *dir, const char *name, int fd, int *reader,
                      struct sfid__error *err) {
-    h->by_fd = false;
     h->fd = 0;
     if (h->kind != SFID__HELD_OWN) {
         h->kind = SFID__HELD_FIRST;
