@@ -28,7 +28,7 @@ struct look {
     uint64_t clock, tick, limit, hi;
 };
 
-static uint64_t load(const _Atomic uint64_t *p) {
+static uint64_t reported(const _Atomic uint64_t *p) {
     return atomic_load_explicit(p, memory_order_relaxed); /* the report need not be exact */
 }
 
@@ -36,8 +36,8 @@ static struct look look_at(const struct sfid__generator *g) {
     struct look v = {.r = sfid__page_current(g->page), .now = sfid__now(g->clock)};
     v.clock = sfid__tick_of_ms(&g->layout, v.now.ms);
     v.tick = sfid__record_tick(v.r, sfid__record_position(v.r));
-    v.limit = load(&v.r->limit);
-    v.hi = load(&v.r->hi);
+    v.limit = reported(&v.r->limit);
+    v.hi = reported(&v.r->hi);
     return v;
 }
 
@@ -53,12 +53,12 @@ static void fill_status(struct sfid__generator *g, struct sfid__rest *rest, sfid
     out->pid = (int64_t)sfid__record_pid(v.r);
     out->window_ms = v.limit >= g->end ? INT64_MAX : ticks_ms(g, v.clock, v.limit);
     out->ahead_ms = ticks_ms(g, v.clock, v.tick);
-    out->issued = load(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
-    out->regressions = load(&g->page->regressions);
-    out->largest_regression_ms = (int64_t)load(&g->page->largest_regression_ms);
-    out->renewals = load(&v.r->renewals);
-    out->renew_failures = load(&rest->keeper.failures);
-    out->losses = load(&rest->keeper.losses);
+    out->issued = reported(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
+    out->regressions = reported(&g->page->regressions);
+    out->largest_regression_ms = (int64_t)reported(&g->page->largest_regression_ms);
+    out->renewals = reported(&v.r->renewals);
+    out->renew_failures = reported(&rest->keeper.failures);
+    out->losses = reported(&rest->keeper.losses);
     out->keeper_here = sfid__keeper_keeps(&rest->keeper);
     out->shared = rest->keeper.holding && rest->keeper.holding->shared;
     out->first_tick = v.r->floor;
@@ -76,7 +76,7 @@ static bool is_left(const sfid *g) {
 
 /* Calls that may not sleep have asked for a keeper, and could start none. Relaxed: a hint. */
 static void look_for_keeper(struct sfid__generator *g) {
-    if (g->keeper_wanted && load(&g->page->asked_ms) != 0)
+    if (g->keeper_wanted && reported(&g->page->asked_ms) != 0)
         g->keeper_wanted(g);
 }
 
@@ -95,8 +95,8 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     }
     out->last_code =
         rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
-    out->waits = load(&g->generator.waits);
-    out->refused = load(&g->generator.refused);
+    out->waits = reported(&g->generator.waits);
+    out->refused = reported(&g->generator.refused);
     if (rest)
         sfid__rest_leave(g);
     return 0;

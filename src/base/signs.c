@@ -38,7 +38,7 @@ static _Atomic(const struct vmclock *) found; /* NULL: not looked for yet */
  * Relaxed, here and below: the members change while the machine is not running, and nothing else is read by them. A value that
  * is torn all the same only shows a change that there is.
  */
-static uint32_t load(const _Atomic uint32_t *p) {
+static uint32_t shown(const _Atomic uint32_t *p) {
     const uint32_t n = atomic_load_explicit(p, memory_order_relaxed);
 #if __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
     return __builtin_bswap32(n);
@@ -59,7 +59,7 @@ static const struct vmclock *map_page(void) {
     if (at == MAP_FAILED)
         return &none;
     const struct vmclock *page = at;
-    if (load(&page->magic) == MAGIC && load(&page->size) >= LEAST_SIZE)
+    if (shown(&page->magic) == MAGIC && shown(&page->size) >= LEAST_SIZE)
         return page;
     munmap(at, PAGE);
     return &none;
@@ -76,13 +76,13 @@ static void look_for_page(void) {
         munmap((void *)(uintptr_t)page, PAGE);
 }
 
-static uint64_t join(const _Atomic uint32_t half[2]) { return (uint64_t)load(&half[1]) << 32 | load(&half[0]); }
+static uint64_t join(const _Atomic uint32_t half[2]) { return (uint64_t)shown(&half[1]) << 32 | shown(&half[0]); }
 
 /* Never 0 if there is a page. */
 static uint64_t read_generation(const struct vmclock *page) {
     if (page == NULL || page == &none)
         return 0;
-    const bool counts = (load(&page->flags[0]) & COUNTS) && load(&page->size) >= sizeof *page;
+    const bool counts = (shown(&page->flags[0]) & COUNTS) && shown(&page->size) >= sizeof *page;
     return counts ? join(page->generation) << 2 | 1 : join(page->marker) << 2 | 3;
 }
 

@@ -5,7 +5,7 @@
  *
  * The lock of a file answers that, if the file can be opened anew (slot.c,
  * mark.c). If its directory was removed, it cannot. So a family has a second
- * lock, on a memory file without a name. The lock lives in a mapping (files.h):
+ * lock, on a memory file without a name. The lock lives in a mapping (held.h):
  * forked children share it, and no descriptor is left that a daemon could
  * close. To ask, a process gives up its mapping, and looks whether /proc/locks
  * still lists the lock. If it does, another process of the family is alive.

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/files.h"
 
-#include "base/clock.h"
 #include "base/fd.h"
-#include "base/number.h"
 #include "base/random.h"
 
 #include <dirent.h>
@@ -21,7 +19,6 @@
 #ifndef RENAME_NOREPLACE /* of linux/fs.h; not every C library has it */
 #define RENAME_NOREPLACE 1
 #endif
-#define OPEN_FLAGS (O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK)
 
 static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
     sfid__fail(err, SFID_ESTATE, "%s/%s %s", dir->path, name, why);
@@ -29,7 +26,7 @@ static int reject(struct sfid__error *err, const struct sfid__dir *dir, const ch
     return -1;
 }
 
-static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
+int sfid__file_fail(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
     if (errnum == ELOOP)
         return reject(err, dir, name, "is a symbolic link, which is not followed; remove it");
     if (errnum == EISDIR)
@@ -42,7 +39,7 @@ static int fail_errno(struct sfid__error *err, const struct sfid__dir *dir, cons
 /* Checks an open file. Returns -1 with err filled in if it is not a plain file of ours. */
 static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st, struct sfid__error *err) {
     if (fstat(fd, st) < 0)
-        return fail_errno(err, dir, name, errno);
+        return sfid__file_fail(err, dir, name, errno);
     if (!S_ISREG(st->st_mode))
         return reject(err, dir, name, "is not a plain file; remove it");
     if (st->st_uid != geteuid())
@@ -54,8 +51,21 @@ static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct
 
 /* Returns -1 with errno on failure. */
 static int open_file(const struct sfid__dir *dir, const char *name, int flags) {
-    const int fd = openat(dir->fd, name, flags, 0600);
-    return fd < 0 ? fd : sfid__fd_above_standard(fd);
+    return sfid__fd_above_standard(openat(dir->fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+}
+
+int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st, struct sfid__error *err) {
+    const int fd = open_file(dir, name, flags);
+    if (fd < 0 && errno == ENOENT && !(flags & O_CREAT)) {
+        err->code = 0;
+        return -1;
+    }
+    if (fd < 0)
+        return sfid__file_fail(err, dir, name, errno);
+    if (inspect(dir, name, fd, st, err) == 0)
+        return fd;
+    close(fd);
+    return -1;
 }
 
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
@@ -63,7 +73,7 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
     if (fstatat(dir->fd, name, &at, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     errno = ENOENT;
-    return at.st_dev == id->device && at.st_ino == id->inode;
+    return sfid__file_same(&at, id);
 }
 
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
@@ -73,22 +83,14 @@ int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, 
 int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how, struct stat *st,
                        struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
-        const int fd = open_file(dir, name, create ? OPEN_FLAGS | O_CREAT : OPEN_FLAGS);
-        if (fd < 0 && errno == ENOENT && !create) {
-            err->code = 0;
-            return -1;
-        }
+        const int fd = sfid__file_open(dir, name, create ? O_RDWR | O_CREAT : O_RDWR, st, err);
         if (fd < 0)
-            return fail_errno(err, dir, name, errno);
-        int rc = inspect(dir, name, fd, st, err);
-        if (rc == 0 && flock(fd, how | LOCK_NB) < 0) {
+            return -1;
+        if (flock(fd, how | LOCK_NB) < 0) {
             if (errno == EWOULDBLOCK)
                 sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path, name);
             else
                 sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/%s", dir->path, name);
-            rc = -1;
-        }
-        if (rc < 0) {
             close(fd);
             return -1;
         }
@@ -99,31 +101,9 @@ int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool creat
         const int why = errno;
         close(fd);
         if (why != ENOENT)
-            return fail_errno(err, dir, name, why);
+            return sfid__file_fail(err, dir, name, why);
     }
     return reject(err, dir, name, "is replaced repeatedly while it is being locked");
-}
-
-int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, const struct sfid__file_id *id, int *reader,
-                         struct sfid__error *err) {
-    struct stat st;
-    const int again = open_file(dir, name, OPEN_FLAGS);
-    if (again < 0 || fstat(again, &st) < 0) {
-        fail_errno(err, dir, name, errno);
-        close(fd);
-        if (again >= 0)
-            close(again);
-        return -1;
-    }
-    close(fd);
-    const bool same = st.st_dev == id->device && st.st_ino == id->inode;
-    if (same && flock(again, LOCK_EX | LOCK_NB) == 0)
-        return again;
-    if (same && reader)
-        *reader = again;
-    else
-        close(again);
-    return 0;
 }
 
 /* File systems that are no layer above another one. */
@@ -149,8 +129,7 @@ static void temp_name(char out[SFID__TEMP_NAME], const char *name) {
 static bool probe(const struct sfid__dir *dir) {
     char name[SFID__TEMP_NAME];
     temp_name(name, "probe");
-    const int fd = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS | O_CREAT | O_EXCL, 0600));
-    const int again = sfid__fd_above_standard(openat(dir->fd, name, OPEN_FLAGS));
+    const int fd = open_file(dir, name, O_RDWR | O_CREAT | O_EXCL), again = open_file(dir, name, O_RDWR);
     unlinkat(dir->fd, name, 0);
     void *map = MAP_FAILED;
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -166,86 +145,6 @@ static bool probe(const struct sfid__dir *dir) {
 }
 
 bool sfid__file_mapping_keeps(const struct sfid__dir *dir) { return is_plain_system(dir) || probe(dir); }
-
-/* If the file cannot be looked at, the descriptor stays open: its number may be the program's by now. */
-void sfid__file_close_kept(int fd, const struct sfid__file_id *id) {
-    struct stat st;
-    if (fd > 0 && fstat(fd, &st) == 0 && st.st_dev == id->device && st.st_ino == id->inode)
-        close(fd);
-}
-
-bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how) {
-    struct stat st;
-    const int own = *fd;
-    *fd = 0;
-    if (own <= 0 || fstat(own, &st) < 0 || st.st_dev != id->device || st.st_ino != id->inode)
-        return false;
-    const bool done = flock(own, how | LOCK_NB) == 0;
-    close(own);
-    return done;
-}
-
-/* Sleeps before the next look at a lock, each time for longer. False, without sleeping, once the time is over. */
-static bool nap_until(int64_t until_ms, int64_t *nap_ns) {
-    const int64_t now_ms = sfid__deadline_now_ms();
-    if (now_ms >= until_ms)
-        return false;
-    const int64_t left_ns = SFID__MIN(until_ms - now_ms, SFID__PAUSE_MOST_NS) * 1000000; /* the last look is at the end */
-    sfid__system_clock.sleep_ns(&sfid__system_clock, SFID__MIN(sfid__pause_ns(nap_ns), left_ns));
-    return true;
-}
-
-bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms) {
-    const bool keeps_fd = *kept_fd > 0;
-    sfid__file_close_kept(*kept_fd, id);
-    if (alone_fd) /* of a call before: closed, not unlocked, since a child may have that lock */
-        sfid__file_close_kept(*alone_fd, id);
-    bool last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    for (int64_t nap_ns = SFID__PAUSE_FIRST_NS; !last && nap_until(until_ms, &nap_ns);)
-        last = flock(fd, LOCK_EX | LOCK_NB) == 0;
-    *kept_fd = last && keeps_fd ? fd : 0;
-    if (alone_fd) {
-        const int own = last ? fcntl(fd, F_DUPFD_CLOEXEC, 3) : -1;
-        *alone_fd = own < 0 ? 0 : own;
-    }
-    if (*kept_fd == 0)
-        close(fd);
-    return last;
-}
-
-/* ---- the door ------------------------------------------------------------ */
-
-#define DOORS ((UINT64_C(1) << 40) - 1) /* rights that share a byte only wait for each other */
-
-int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err) {
-    const int64_t end_ms = until_ms ? until_ms : sfid__deadline_now_ms() + SFID__DOOR_MS;
-    int64_t nap_ns = SFID__PAUSE_FIRST_NS;
-    struct stat st;
-    const int fd = open_file(dir, "lock", OPEN_FLAGS | O_CREAT);
-    if (fd < 0)
-        return fail_errno(err, dir, "lock", errno);
-    int rc = inspect(dir, "lock", fd, &st, err);
-    while (rc == 0) {
-        struct flock byte = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_start = (off_t)(number & DOORS), .l_len = 1};
-        if (fcntl(fd, F_OFD_SETLK, &byte) == 0)
-            return fd;
-        if (errno != EAGAIN && errno != EACCES)
-            rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/lock", dir->path);
-        else if (!nap_until(end_ms, &nap_ns))
-            rc = sfid__fail(err, until_ms == SFID__DOOR_LOOK ? SFID_EAGAIN : SFID_EBUSY,
-                            "another process is taking or leaving this pid or slot and does not finish: see %s/lock", dir->path);
-    }
-    close(fd);
-    return -1;
-}
-
-void sfid__door_leave(int door) {
-    if (door < 0)
-        return;
-    struct flock all = {.l_type = F_UNLCK, .l_whence = SEEK_SET};
-    fcntl(door, F_OFD_SETLK, &all); /* closing alone is not enough: a child forked just now has the descriptor, too */
-    close(door);
-}
 
 /* ---- files --------------------------------------------------------------- */
 
@@ -300,7 +199,7 @@ static int name_new(const struct sfid__dir *dir, const char *temp, const char *n
 int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, bool named, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     temp_name(temp, name);
-    const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+    const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL);
     if (fd < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make file %s/%s", dir->path, name);
     bool links = true;
@@ -319,22 +218,18 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
 }
 
 int sfid__file_look(const struct sfid__dir *dir, const char *name) {
-    const int flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, fd = open_file(dir, name, flags | O_NOATIME);
-    return fd < 0 && errno == EPERM ? open_file(dir, name, flags) : fd;
+    const int fd = open_file(dir, name, O_RDONLY | O_NOATIME);
+    return fd < 0 && errno == EPERM ? open_file(dir, name, O_RDONLY) : fd;
 }
 
 long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
-    const int fd = open_file(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
-    if (fd < 0 && errno == ENOENT) {
-        err->code = 0;
-        return -1;
-    }
+    const int fd = sfid__file_open(dir, name, O_RDONLY, &st, err);
     if (fd < 0)
-        return fail_errno(err, dir, name, errno);
-    ssize_t n = inspect(dir, name, fd, &st, err);
-    if (n == 0 && (n = sfid__fd_read(fd, buf, size - 1)) < 0)
-        fail_errno(err, dir, name, errno);
+        return -1;
+    const ssize_t n = sfid__fd_read(fd, buf, size - 1);
+    if (n < 0)
+        sfid__file_fail(err, dir, name, errno);
     close(fd);
     if (n >= 0)
         buf[n] = '\0';

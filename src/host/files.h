@@ -1,20 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * files.h - small files of ours, and locks that live in a mapping.
- *
- * A lock of flock(2) belongs to the open file description, and a mapping keeps
- * that description alive after its last descriptor is closed. So the files that
- * stand for a right (slots and marks) are locked, mapped and closed. No
- * descriptor is left that a daemon could close, exec could pass on, or a reused
- * descriptor could be taken for. fork() copies the mapping, and with it a share
- * of the lock; munmap, exec and exit give the share up. LOCK_UN would take the
- * lock from a child as well. Only a process that shares a file with unrelated
- * ones, and is alone with it, uses that when it leaves (sfid__file_relock).
- *
- * On a file system stacked on another (overlayfs, seen with Linux 6.18) a
- * mapping belongs to the file below, and keeps no lock. There a descriptor
- * stays open.
- */
+/* files.h - small files of ours in a directory of ours: each a plain file that nobody else may write to. */
 #ifndef SFID_HOST_FILES_H
 #define SFID_HOST_FILES_H
 
@@ -27,12 +12,27 @@ struct sfid__file_id {
     uint64_t device, inode;
 };
 
+static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return (struct sfid__file_id){st->st_dev, st->st_ino}; }
+
+static inline bool sfid__file_same(const struct stat *st, const struct sfid__file_id *id) {
+    return st->st_dev == id->device && st->st_ino == id->inode;
+}
+
+/* Fills in err for errnum of a call on a file: SFID_ESTATE. Returns -1. */
+int sfid__file_fail(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum);
+
+/*
+ * Opens `name` in dir. flags: as of open(2); links are not followed. Returns a descriptor (close-on-exec), or -1 with SFID_ESTATE:
+ * a symbolic link, another owner and so on. Without O_CREAT, a missing file gives -1 with err->code 0.
+ */
+int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st, struct sfid__error *err);
+
 /*
  * Opens `name` in dir for reading and writing, and takes its lock.
  *
  * Returns a descriptor (close-on-exec), or -1 with err filled in:
  *   SFID_EBUSY   someone else holds the lock
- *   SFID_ESTATE  anything else: a symbolic link, another owner and so on
+ *   SFID_ESTATE  as from sfid__file_open()
  * If create is false, a missing file gives -1 with err->code 0.
  */
 int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err);
@@ -45,76 +45,16 @@ int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool creat
                        struct sfid__error *err);
 
 /*
- * Gives the lock of *fd's description the kind `how` (LOCK_SH, LOCK_UN), and
- * closes *fd, which becomes 0. A child that another thread forked in the middle
- * of opening or closing has the same description, and so the same lock. False
- * if *fd is no descriptor of the file `id` any more, or the lock is refused.
- */
-bool sfid__file_relock(int *fd, const struct sfid__file_id *id, int how);
-
-/*
- * The door of right `number` in this directory. A process passes through it to
- * take the lock that stands for the right, or to give up its share and see
- * whether a forked child still has one. Without the door, a newcomer that holds
- * the lock for a moment could be mistaken for a child.
- *
- * until_ms (monotonic): how long it is waited for while somebody else is
- * inside. 0: SFID__DOOR_MS from now on, for callers without a deadline.
- * SFID__DOOR_LOOK: not at all, for callers to whom another door may do as well.
- *
- * Returns a descriptor for sfid__door_leave(), or -1 with err filled in:
- *   SFID_EBUSY   someone else stays inside
- *   SFID_EAGAIN  someone else is inside, and was not waited for
- *   SFID_ESTATE  the file of the doors, `lock`, cannot be used
- *
- * The lock is on one byte and belongs to the open file description (fcntl(2),
- * F_OFD_SETLK). Leaving unlocks it explicitly, so a child forked meanwhile does
- * not keep it.
- */
-#define SFID__DOOR_MS 100
-#define SFID__DOOR_LOOK INT64_MIN
-int sfid__door_enter(const struct sfid__dir *dir, uint64_t number, int64_t until_ms, struct sfid__error *err);
-void sfid__door_leave(int door); /* -1: none */
-
-/*
- * Closes the descriptor of a file that is locked and mapped, and checks whether
- * the mapping keeps the lock. Returns 0 if it does. Otherwise returns a
- * descriptor to keep open as long as the lock, or -1 with SFID_ESTATE if it
- * cannot be known. The caller must be alone with the file, which is `id`.
- *
- * If reader is given and the result is 0, *reader becomes a descriptor of the
- * file, which has no part in the lock. The caller closes it. It is left as it
- * was if another file has the name by now.
- */
-int sfid__file_keep_lock(const struct sfid__dir *dir, const char *name, int fd, const struct sfid__file_id *id, int *reader,
-                         struct sfid__error *err);
-
-/*
  * Finds out whether mappings keep locks on the file system of a directory,
- * without giving up a lock. False also if it cannot be known. For files whose
- * descriptor stays open for sfid__file_relock().
+ * without giving up a lock. False also if it cannot be known.
  */
 bool sfid__file_mapping_keeps(const struct sfid__dir *dir);
-
-/* Closes such a descriptor if it still is that: a daemon may have closed it and opened another as the same number. 0: none. */
-void sfid__file_close_kept(int fd, const struct sfid__file_id *id);
-
-/*
- * Finds out whether nobody else has the lock of a file, after this process has given up its mapping. It takes the lock through
- * fd, a new description, inside the door. *kept_fd is what sfid__file_keep_lock() returned; if the result is true fd takes its
- * place, otherwise it becomes 0. Takes over fd. alone_fd is NULL for a mark that is not shared. Otherwise what a call before has
- * left there is closed, and *alone_fd becomes a descriptor for sfid__file_relock() if the result is true, or 0. until_ms
- * (monotonic): how long it waits for a process that is leaving as well; 0: not at all.
- */
-bool sfid__file_is_last(int fd, int *kept_fd, int *alone_fd, const struct sfid__file_id *id, int64_t until_ms);
 
 /*
  * True if `name` in dir still is the file `id`. False with errno: ENOENT if it
  * is another one or none, else why that is not known.
  */
 bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id);
-
-static inline struct sfid__file_id sfid__file_id(const struct stat *st) { return (struct sfid__file_id){st->st_dev, st->st_ino}; }
 
 /*
  * Lists the processes that took the locks of the files `prefix`N in dir, for N

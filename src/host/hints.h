@@ -3,7 +3,7 @@
  * hints.h - where the search for a free number begins: a slot number, or a pid
  * of this host.
  *
- * Each number has a byte in the file of the doors, `lock` (files.h): 1 if it was
+ * Each number has a byte in the file of the doors, `lock` (held.h): 1 if it was
  * taken when somebody last looked. So the n-th process finds its number in a few
  * tries, and not after n - 1 busy ones. Nothing is believed: the lock of slot or
  * mark decides, and a search that finds nothing has tried every number. A byte

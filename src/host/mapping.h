@@ -9,7 +9,7 @@
  * takes the page's place.
  *
  * The list of mappings only grows and has no lock, so a forked child finds it
- * whole. The child shares the mappings, and with them the locks (files.h).
+ * whole. The child shares the mappings, and with them the locks (held.h).
  */
 #ifndef SFID_HOST_MAPPING_H
 #define SFID_HOST_MAPPING_H

@@ -158,20 +158,10 @@ int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, 
     return rc;
 }
 
-static void mark_let_go(struct sfid__mark *mark) {
-    sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_UN);
-    void *map = mark->map;
-    mark->map = NULL; /* first: in a child that is forked now, something else may come to lie there */
-    if (map)
-        munmap(map, FILE_SIZE);
-    sfid__file_close_kept(mark->kept_fd, &mark->id);
-    mark->kept_fd = 0;
-}
-
 /* True if paths begin at `root`, where they did when the mark was taken, or not. False if it cannot be known. */
 static bool root_is(const struct sfid__file_id *root, bool same) {
     struct stat st;
-    return stat("/", &st) == 0 && (st.st_dev == root->device && st.st_ino == root->inode) == same;
+    return stat("/", &st) == 0 && sfid__file_same(&st, root) == same;
 }
 
 /*
@@ -185,21 +175,10 @@ static bool may_use_mapping(const struct sfid__mark *mark, int why) {
 
 /* Opens the file anew; -1 with errno set on failure. ESTALE: another file has its place, or none. */
 static int open_again(const struct sfid__mark *mark) {
-    struct stat st;
-    const int fd = sfid__fd_above_standard(open(mark->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    if (fd < 0) {
-        const bool other = errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR || errno == ENXIO;
-        errno = other ? ESTALE : errno;
-        return -1;
-    }
-    int why = fstat(fd, &st) < 0 ? errno : 0;
-    if (why == 0 && (st.st_dev != mark->id.device || st.st_ino != mark->id.inode))
-        why = ESTALE;
-    if (why == 0)
-        return fd;
-    close(fd);
-    errno = why;
-    return -1;
+    const int fd = sfid__held_open(&mark->held, AT_FDCWD, mark->path);
+    if (fd < 0 && (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == EISDIR || errno == ENXIO))
+        errno = ESTALE;
+    return fd;
 }
 
 /* Locks and maps the file. *reader becomes a descriptor of it. It runs inside the door, so it must not wait for a disk. */
@@ -208,26 +187,15 @@ static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, in
     const int fd = sfid__file_lock(app, mark->name, true, &st, err);
     if (fd < 0)
         return err->code;
-    mark->id = sfid__file_id(&st);
-    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* keeps the lock, too: files.h */
+    mark->held.id = sfid__file_id(&st);
+    void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); /* keeps the lock, too */
     if (map == MAP_FAILED) {
         sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
         close(fd);
         return err->code;
     }
     mark->map = map; /* nobody may touch it before read_position() has checked the length of the file */
-    if (!mark->want.shared) {
-        mark->kept_fd = sfid__file_keep_lock(app, mark->name, fd, &mark->id, reader, err);
-        if (mark->kept_fd > 0)
-            *reader = mark->kept_fd;
-        return mark->kept_fd < 0 ? err->code : 0;
-    }
-    *reader = mark->alone_fd = fd; /* as in slot_parts.c */
-    if (sfid__file_mapping_keeps(app))
-        return 0;
-    const int kept = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-    mark->kept_fd = SFID__MAX(kept, 0);
-    return kept > 0 ? 0 : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot keep %s/%s open", app->path, mark->name);
+    return sfid__held_begin(&mark->held, app, mark->name, fd, reader, err);
 }
 
 static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, int *reader, struct sfid__error *err) {
@@ -243,7 +211,7 @@ static int lock_by_door(struct sfid__mark *mark, const struct sfid__dir *app, in
 static int mark_begin(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
                       struct sfid__error *err) {
     struct stat root;
-    *mark = (struct sfid__mark){.want = *want};
+    *mark = (struct sfid__mark){.want = *want, .held.kind = want->shared ? SFID__HELD_FIRST : SFID__HELD_OWN};
     name_it(mark);
     if (stat("/", &root) < 0)
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at the root directory");
@@ -262,7 +230,7 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const 
     if (rc == 0)
         rc = fd < 0 ? sfid__fail_errno(err, SFID_ESTATE, ESTALE, "cannot use file %s/%s", app->path, mark->name)
                     : read_position(mark, app, fd, at, err);
-    if (fd >= 0 && fd != mark->kept_fd && fd != mark->alone_fd)
+    if (fd >= 0 && fd != mark->held.fd)
         close(fd);
     if (rc < 0)
         sfid__mark_drop(mark);
@@ -313,8 +281,6 @@ static int sync_name(const struct sfid__mark *mark) {
     return why;
 }
 
-static bool is_alone(const struct sfid__mark *mark) { return !mark->want.shared || mark->alone_fd > 0; }
-
 /*
  * Finds the place of the next entry. Where nothing is known, the entry is synced first that has to stay: for a process that is alone
  * the one that counts, else the newest of its seat. *spare: entries with a lower serial are needed no more then; 0 if that is not
@@ -323,7 +289,7 @@ static bool is_alone(const struct sfid__mark *mark) { return !mark->want.shared 
 static int find_place(const struct sfid__mark *mark, int fd, const entry all[SFID__MARK_ENTRIES],
                       const struct sfid__mark_said *said, int *place, uint64_t *spare) {
     const int newest = sfid__mark_newest_of(all, mark->seat);
-    const bool alone = is_alone(mark) && mark->want.synced;
+    const bool alone = sfid__held_alone(&mark->held) && mark->want.synced;
     *place = newest ^ 1;
     *spare = alone ? mark->serial : 0;
     if (mark->settled == sfid__process() && mark->serial == said->serial) /* it bounds all that is there */
@@ -360,7 +326,7 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
     next.known = spare << 1 | unnamed;
     sfid__mark_entry_seal(&next);
     why = store_entry(mark, fd, place, &next);
-    if (why == 0 && said.damaged && is_alone(mark))
+    if (why == 0 && said.damaged && sfid__held_alone(&mark->held))
         why = heal(mark, fd, all, &next);
     if (why == 0 && unnamed && mark->want.synced) /* behind the content: a name without it is a mark that is damaged */
         why = sync_name(mark);
@@ -409,12 +375,12 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
 
 int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *err) {
     struct sfid__dir dir;
-    *by_fd = mark->kept_fd > 0;
+    *by_fd = mark->held.by_fd;
     if (sfid__dir_reopen(&dir, mark->dir_path, err) < 0)
         return err->code;
     const int door = sfid__door_enter(&dir, mark->want.pid, 0, err);
     int rc = door < 0 ? err->code : 0;
-    if (rc == 0 && !sfid__file_relock(&mark->alone_fd, &mark->id, LOCK_SH))
+    if (rc == 0 && !sfid__held_share(&mark->held))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", mark->dir_path, mark->name);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
@@ -427,16 +393,13 @@ static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, boo
     const int fd = sfid__file_lock_as(app, mark->name, false, LOCK_SH, &st, err);
     if (fd < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);
-    mark->id = sfid__file_id(&st);
+    mark->held.id = sfid__file_id(&st);
     errno = EINVAL;
     void *map = st.st_size < FILE_SIZE ? MAP_FAILED : mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     mark->map = map == MAP_FAILED ? NULL : map;
     if (mark->map == NULL)
         sfid__fail_errno(err, SFID_ESTATE, errno, "cannot map %s/%s", app->path, mark->name);
-    if (mark->map && by_fd)
-        mark->kept_fd = fd;
-    else
-        close(fd);
+    sfid__held_join(&mark->held, fd, mark->map && by_fd);
     return mark->map ? 0 : err->code;
 }
 
@@ -471,9 +434,8 @@ static bool mark_is_last(struct sfid__mark *mark) {
         return false;
     }
     /* A process that shared the mark, and left the page a moment ago, still has its share for as long. */
-    int *alone_fd = mark->want.shared ? &mark->alone_fd : NULL;
-    const int64_t until_ms = mark->want.shared ? sfid__deadline_now_ms() + SFID__DOOR_MS : 0;
-    return sfid__file_is_last(fd, &mark->kept_fd, alone_fd, &mark->id, until_ms);
+    const bool shared = mark->held.kind != SFID__HELD_OWN;
+    return sfid__held_is_last(&mark->held, fd, shared, shared ? sfid__deadline_now_ms() + SFID__DOOR_MS : 0);
 }
 
 bool sfid__mark_is_last(struct sfid__mark *mark) {
@@ -489,7 +451,11 @@ bool sfid__mark_is_last(struct sfid__mark *mark) {
 }
 
 void sfid__mark_drop(struct sfid__mark *mark) {
-    mark_let_go(mark);
+    void *map = mark->map;
+    mark->map = NULL; /* first: in a child that is forked now, something else may come to lie there */
+    if (map)
+        munmap(map, FILE_SIZE);
+    sfid__held_drop(&mark->held);
     char *dir_path = mark->dir_path, *path = mark->path;
     *mark = (struct sfid__mark){.map = NULL}; /* first: a child that is forked now shall not free them again */
     free(dir_path);

@@ -30,7 +30,7 @@
 #ifndef SFID_HOST_MARK_H
 #define SFID_HOST_MARK_H
 
-#include "host/files.h"
+#include "host/held.h"
 
 #define SFID__MARK_PREFIX "pid-" /* prefix of the names of marks; the pid follows */
 
@@ -46,12 +46,10 @@ struct sfid__mark {
     char *dir_path; /* the app's state directory */
     char *path;     /* of the file */
     char name[32];
-    struct sfid__file_id id;
+    struct sfid__held held;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
     struct sfid__disk *map;    /* shared mapping of the file: keeps the lock; NULL when not held. A load or a store there can be
                                   SIGBUS, so the type has no members: sfid__mark_entry_copy() */
-    int kept_fd;               /* keeps the lock if the mapping does not; 0: the mapping does */
-    int alone_fd;              /* shared: as in a slot */
     struct sfid__mark_want want;
     unsigned seat;    /* of the keeper that writes; 0 if the pid is not shared */
     uint64_t settled; /* sfid__process() of the process that saw the newest entry of that seat synced */

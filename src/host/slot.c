@@ -10,7 +10,7 @@
  *     never a SIGBUS at an ID.
  *   A thread still has the address of a record after close: (4), (5).
  *   A fork at any moment: the child shares the mapping and its lock.
- *   The program closes all descriptors: the mapping keeps the lock (files.h).
+ *   The program closes all descriptors: the mapping keeps the lock (held.h).
  *     in_place, reserve, is_last and leave open the directory by its path.
  *   The file is gone: in_place says so, is_last asks the family (family.h),
  *     and leave puts a closed copy in the page's place.
@@ -31,7 +31,7 @@
  * Who may run with whom:
  *
  *   take, is_last         One process at a time per name: they go through the
- *                         door (files.h). Slots of one process run in parallel.
+ *                         door (held.h). Slots of one process run in parallel.
  *   renew                 The thread that took the slot, before others use it.
  *   in_place, reserve     One thread at a time: it opens the handle, or is the
  *                         keeper, or closes.
@@ -76,7 +76,6 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
         return 0;
     }
     slot->records = found.records;
-    slot->id = sfid__file_id(st);
     if (sfid__slot_map(slot, fd, found.nonce, err) < 0)
         return err->code;
     if (slot->records > 0) {
@@ -94,12 +93,12 @@ int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     if (fd < 0)
         return err->code ? err->code : sfid__slot_make_file(slot, want->layout, NULL, err);
-    const struct sfid__file_id id = sfid__file_id(&st);
-    if (!slot->shared && st.st_nlink > 1) /* processes that shared the page are gone, and no other is to come to it */
-        sfid__file_remove_others(&slot->dir, slot->name, &id);
+    slot->held.id = sfid__file_id(&st);
+    if (slot->held.kind == SFID__HELD_OWN && st.st_nlink > 1) /* all that shared the page are gone, and no other is to come to it */
+        sfid__file_remove_others(&slot->dir, slot->name, &slot->held.id);
     int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && !slot->put_aside[0])
-        return sfid__slot_keep_lock(slot, slot->name, fd, err);
+        return sfid__held_begin(&slot->held, &slot->dir, slot->name, fd, NULL, err);
     if (rc == 0)
         rc = sfid__slot_make_file(slot, want->layout, NULL, err);
     close(fd); /* (2) */
@@ -191,14 +190,14 @@ bool sfid__slot_in_place(const struct sfid__slot *slot) {
     struct sfid__dir dir;
     if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return false;
-    const bool there = sfid__file_is(&dir, slot->name, &slot->id);
+    const bool there = sfid__file_is(&dir, slot->name, &slot->held.id);
     sfid__dir_close(&dir);
     return there;
 }
 
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {
     /* Another keeper may have records there by now, or may have left a block without memory in which this one begins. */
-    const bool beside = slot->shared && slot->alone_fd == 0;
+    const bool beside = !sfid__held_alone(&slot->held);
     const off_t from = (off_t)(sfid__page_bytes(i) + (beside ? 0 : BLOCK - 1)) / BLOCK * BLOCK;
     const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
     if (from == to)
@@ -220,7 +219,7 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 static int slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     struct sfid__slot old = *slot;
-    slot->kept_fd = slot->alone_fd = 0;
+    slot->held.fd = 0;
     slot->map = NULL;
     const int rc = sfid__slot_make_file(slot, layout, carried, err);
     if (rc < 0) {
@@ -228,8 +227,7 @@ static int slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__rec
         return rc;
     }
     sfid__mapping_close(old.map, SFID__MAX(old.records, sfid__page_index(old.page) + 1));
-    sfid__file_close_kept(old.kept_fd, &old.id);
-    sfid__file_relock(&old.alone_fd, &old.id, LOCK_UN);
+    sfid__held_drop(&old.held);
     return 0;
 }
 
@@ -247,8 +245,7 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__dir dir = SFID__DIR_NONE;
     const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, 0, &ignored);
     const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
-    const bool last =
-        fd < 0 ? sfid__family_is_last(&slot->family) : sfid__file_is_last(fd, &slot->kept_fd, &slot->alone_fd, &slot->id, 0);
+    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : sfid__held_is_last(&slot->held, fd, true, 0);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;
@@ -267,9 +264,7 @@ void sfid__slot_leave(struct sfid__slot *slot) {
         sfid__mapping_narrow(slot->map, records);
         close(fd);
     }
-    sfid__file_close_kept(slot->kept_fd, &slot->id);
-    slot->kept_fd = 0;
-    sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_UN);
+    sfid__held_drop(&slot->held);
     sfid__family_leave(&slot->family);
     if (fd >= 0)
         sfid__mapping_leave(slot->map);

@@ -4,7 +4,7 @@
  *
  * The file is 256 KiB long. Its blocks are written before they are touched
  * through the mapping, so a full file system is an error, never a SIGBUS. The
- * mapping keeps the lock (files.h). A file that fails a check is put aside: a
+ * mapping keeps the lock (held.h). A file that fails a check is put aside: a
  * new one, made whole under another name and already locked, is renamed over
  * it. It is never reset in place, because someone might still have it mapped.
  *

@@ -61,27 +61,6 @@ int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid_
     return 0;
 }
 
-static int keep_open(struct sfid__slot *slot, struct sfid__error *err) {
-    if (sfid__file_mapping_keeps(&slot->dir))
-        return 0;
-    slot->kept_fd = fcntl(slot->alone_fd, F_DUPFD_CLOEXEC, 3);
-    if (slot->kept_fd > 0)
-        return 0;
-    slot->kept_fd = 0;
-    return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot keep %s/%s open", slot->dir.path, slot->name);
-}
-
-/* Closes the descriptor of the slot's file, once it is mapped. Keeps one if the mapping does not keep the lock. */
-int sfid__slot_keep_lock(struct sfid__slot *slot, const char *name, int fd, struct sfid__error *err) {
-    if (slot->shared) { /* the kind of the lock is to change: that takes a descriptor of the same description */
-        slot->alone_fd = fd;
-        return keep_open(slot, err);
-    }
-    const int kept = sfid__file_keep_lock(&slot->dir, name, fd, &slot->id, NULL, err);
-    slot->kept_fd = kept < 0 ? 0 : kept;
-    return kept < 0 ? err->code : 0;
-}
-
 /* ---- a new file ---------------------------------------------------------- */
 
 int sfid__slot_write_blocks(int fd, off_t from, off_t to) {
@@ -107,7 +86,7 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
         return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
     sfid__random(&id.nonce, sizeof id.nonce);
     id.nonce |= 1; /* never 0 */
-    slot->id = (struct sfid__file_id){id.device, id.inode};
+    slot->held.id = (struct sfid__file_id){id.device, id.inode};
     slot->records = 0;
     if (sfid__slot_map(slot, fd, id.nonce, err) < 0)
         return err->code;
@@ -123,11 +102,9 @@ static void undo_new(struct sfid__slot *slot, const char *temp) {
     unlinkat(slot->dir.fd, temp, 0);
     if (slot->map)
         sfid__mapping_discard(slot->map);
-    sfid__file_close_kept(slot->kept_fd, &slot->id);
-    sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_UN);
+    sfid__held_drop(&slot->held);
     slot->map = NULL;
     slot->page = NULL;
-    slot->kept_fd = 0;
 }
 
 /*
@@ -146,7 +123,7 @@ int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__
     if (rc < 0)
         close(fd);
     else
-        rc = sfid__slot_keep_lock(slot, temp, fd, err);
+        rc = sfid__held_begin(&slot->held, &slot->dir, temp, fd, NULL, err);
     if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
     if (rc < 0)
@@ -211,17 +188,10 @@ int sfid__slot_open_again(const struct sfid__slot *slot) {
     errno = ENOENT;
     if (slot->dir.path == NULL || sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0)
         return -1;
-    int fd = sfid__fd_above_standard(openat(dir.fd, slot->name, O_RDWR | O_NOFOLLOW | O_CLOEXEC));
-    struct stat st;
-    int why = fd < 0 || fstat(fd, &st) < 0 ? errno : 0;
-    if (why == 0 && (st.st_dev != slot->id.device || st.st_ino != slot->id.inode))
-        why = ESTALE;
+    const int fd = sfid__held_open(&slot->held, dir.fd, slot->name), why = errno;
     sfid__dir_close(&dir);
-    if (why && fd >= 0)
-        close(fd);
-    if (why)
-        errno = why;
-    return why ? -1 : fd;
+    errno = why;
+    return fd;
 }
 
 /* Maps the file through a new description, not locked yet. Returns its descriptor, or -1. */

@@ -5,7 +5,7 @@
 
 #include "draw/page.h"
 #include "host/family.h"
-#include "host/files.h"
+#include "host/held.h"
 #include "host/mapping.h"
 
 #define SFID__SLOT_BLOCK 4096
@@ -15,13 +15,10 @@ struct sfid__slot {
     struct sfid__mapping *map;
     struct sfid__dir dir; /* the app's place in the run directory */
     char name[32];
-    struct sfid__file_id id;
+    struct sfid__held held;
     struct sfid__family family; /* if taken with SFID__ANY_PID: who shares the lock, should the file be gone */
     bool asks;                  /* through `dir` it has a lock that asks cleaners to keep out */
     bool mapped_before;         /* an earlier slot of this process has mapped the page */
-    bool shared;                /* taken by sfid__slot_join() */
-    int alone_fd;               /* shared: of the description that has the lock alone, while others are let in or out; 0: none */
-    int kept_fd;                /* keeps the lock if the mapping does not; 0: the mapping does */
     uint32_t records;           /* how many records the page has; 0: it is new */
     char put_aside[96];         /* why the file that was found is not used, or "" */
 };
@@ -54,6 +51,5 @@ int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__
 size_t sfid__slot_backed_bytes(int fd, const struct stat *st);
 int sfid__slot_open_again(const struct sfid__slot *slot);
 int sfid__slot_map_again(struct sfid__slot *slot);
-int sfid__slot_keep_lock(struct sfid__slot *slot, const char *name, int fd, struct sfid__error *err);
 
 #endif

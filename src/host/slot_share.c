@@ -2,10 +2,9 @@
 /*
  * slot_share.c - a slot that any number of processes have at once.
  *
- * Each has LOCK_SH. A process that begins or ends the slot has LOCK_EX. Every step
- * from one kind to the other is made inside the door of the slot's name, because
- * flock(2) drops the old lock first. Inside the door LOCK_EX is tried, then
- * LOCK_SH. So two processes never take themselves for the only one.
+ * Each has LOCK_SH (held.h). A process that begins or ends the slot has LOCK_EX.
+ * Inside the door of the slot's name LOCK_EX is tried, then LOCK_SH. So two
+ * processes never take themselves for the only one.
  */
 #include "host/slot.h"
 
@@ -28,7 +27,7 @@ static int attach_live(struct sfid__slot *slot, int fd, const struct stat *st, c
         why_not = sfid__fd_read_at(fd, &found, sizeof found, 0);
     if (why_not)
         return sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name);
-    slot->id = sfid__file_id(st);
+    slot->held.id = sfid__file_id(st);
     if (sfid__slot_map(slot, fd, found.nonce, err) < 0)
         return err->code;
     const char *bad = sfid__page_check_live(slot->page, &id, bytes, &slot->records);
@@ -53,10 +52,8 @@ static int slot_join(struct sfid__slot *slot, const struct sfid__slot_want *want
     *live = true;
     rc = attach_live(slot, fd, &st, want, err);
     /* Relaxed: written before the lock was shared. */
-    if (rc == 0 && (atomic_load_explicit(&slot->page->terms, memory_order_relaxed) & SFID__TERM_PAGE_BY_FD))
-        slot->kept_fd = fd;
-    else
-        close(fd);
+    sfid__held_join(&slot->held, fd,
+                    rc == 0 && (atomic_load_explicit(&slot->page->terms, memory_order_relaxed) & SFID__TERM_PAGE_BY_FD));
     return rc;
 }
 
@@ -64,7 +61,7 @@ int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *
                     bool *live, struct sfid__error *err) {
     *live = false;
     sfid__slot_begin(slot, dir, name);
-    slot->shared = true;
+    slot->held.kind = SFID__HELD_FIRST;
     const int door = sfid__slot_door(slot->name, &slot->dir, want->until_ms, err);
     const int rc = door < 0 ? err->code : slot_join(slot, want, live, err);
     sfid__door_leave(door);
@@ -76,11 +73,11 @@ int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *
 int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err) {
     /* Relaxed: alone with the page. */
     atomic_store_explicit(&slot->page->reserved, slot->records, memory_order_relaxed);
-    if (slot->kept_fd > 0)
+    if (slot->held.by_fd)
         atomic_fetch_or_explicit(&slot->page->terms, SFID__TERM_PAGE_BY_FD, memory_order_relaxed);
     const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
     int rc = door < 0 ? err->code : 0;
-    if (rc == 0 && !sfid__file_relock(&slot->alone_fd, &slot->id, LOCK_SH))
+    if (rc == 0 && !sfid__held_share(&slot->held))
         rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot share %s/%s", slot->dir.path, slot->name);
     sfid__door_leave(door);
     return rc;
@@ -92,7 +89,7 @@ int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const
     *n = (struct sfid__slot_naming){.name = name, .door = sfid__slot_door(name, &slot->dir, want->until_ms, err), .other = -1};
     if (n->door < 0)
         return err->code;
-    if (sfid__file_is(&slot->dir, name, &slot->id))
+    if (sfid__file_is(&slot->dir, name, &slot->held.id))
         return 0;
     n->other = sfid__file_lock(&slot->dir, name, false, &st, err);
     const int rc = n->other < 0 ? err->code : sfid__slot_look(slot, n->other, &st, want, &n->found, err);
@@ -103,7 +100,7 @@ int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const
 
 static int name_inside(struct sfid__slot *slot, const struct sfid__slot_naming *n, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
-    if (sfid__file_is(&slot->dir, n->name, &slot->id))
+    if (sfid__file_is(&slot->dir, n->name, &slot->held.id))
         return 0;
     sfid__file_maker_name(&slot->dir, temp, n->name);
     if (linkat(slot->dir.fd, slot->name, slot->dir.fd, temp, 0) < 0 || renameat(slot->dir.fd, temp, slot->dir.fd, n->name) < 0) {
@@ -112,7 +109,7 @@ static int name_inside(struct sfid__slot *slot, const struct sfid__slot_naming *
         unlinkat(slot->dir.fd, temp, 0);
         return err->code;
     }
-    if (!sfid__file_is(&slot->dir, n->name, &slot->id))
+    if (!sfid__file_is(&slot->dir, n->name, &slot->held.id))
         return errno == ENOENT ? sfid__fail(err, SFID_ESTATE, "%s/%s was replaced meanwhile", slot->dir.path, slot->name)
                                : sfid__fail_errno(err, SFID_ESTATE, errno, "cannot look at %s/%s", slot->dir.path, n->name);
     if (n->found.bad)

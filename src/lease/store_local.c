@@ -228,7 +228,7 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
     struct sfid__position at;
     if (sfid__mark_in_place(&s->mark, &at)) {
         *reply = reply_of(s, s->pid, &at);
-        return s->let_in && s->mark.alone_fd > 0 ? sfid__mark_share(&s->mark, &s->by_fd, err) : 0;
+        return s->let_in && sfid__held_alone(&s->mark.held) ? sfid__mark_share(&s->mark, &s->by_fd, err) : 0;
     }
     if (ask->slot && !sfid__slot_in_place(ask->slot))
         return sfid__fail(err, SFID_ELEASE,
@@ -276,7 +276,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
     s->pid = reply->pid;
     s->page = reply->page;
     s->durable = 0;
-    s->store.group = s->synced ? sfid__hash(SFID__HASH_SEED, &s->mark.id.device, sizeof s->mark.id.device) : 0;
+    s->store.group = s->synced ? sfid__hash(SFID__HASH_SEED, &s->mark.held.id.device, sizeof s->mark.held.id.device) : 0;
     return SFID__GRANTED;
 }
 

@@ -130,7 +130,7 @@ static void open_slot_again(struct sfid__error *unused) {
 static void be_last_in_slot(struct sfid__error *unused) {
     (void)unused;
     (void)!sfid__slot_is_last(&slot);
-    sfid__file_relock(&slot.alone_fd, &slot.id, LOCK_UN); /* as sfid__slot_leave() does */
+    sfid__held_drop(&slot.held); /* as sfid__slot_leave() does */
 }
 
 static void map_slot_again(struct sfid__error *unused) {

@@ -278,7 +278,7 @@ static void seats(void) {
     unsigned char before[8][ENTRY], after[8][ENTRY];
     unsigned others = 0, own = 0;
     begin_at(&m, 1000);
-    m.want.shared = true; /* beside others */
+    m.held.kind = SFID__HELD_SHARED; /* beside others */
     for (unsigned i = 0; i < 4; i++) {
         static const unsigned order[] = {2, 0, 1, 3};
         m.seat = order[i];

@@ -201,7 +201,7 @@ static void stays(struct sfid__slot *s, const char *why) {
     const struct sfid__slot before = *s;
     const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
     is_i64(sfid__slot_renew(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
-    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->id.inode == before.id.inode,
+    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->held.id.inode == before.held.id.inode,
        "%s: the slot has the old one still", why);
     ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);
     append(s, 1);
