@@ -13,7 +13,7 @@ static void mix_in(unsigned char *bytes, size_t n, uint64_t sign) {
     struct timespec ts = {0, 0}, wall = {0, 0};
     clock_gettime(CLOCK_MONOTONIC, &ts);
     clock_gettime(CLOCK_REALTIME, &wall);
-    uint64_t x = (uint64_t)ts.tv_nsec ^ (uint64_t)ts.tv_sec << 30 ^ (uint64_t)getpid() << 44 ^ (uint64_t)(uintptr_t)&ts;
+    uint64_t x = (uint64_t)ts.tv_nsec ^ (uint64_t)ts.tv_sec << 30 ^ (uint64_t)getpid() << 44;
     x += (sign ^ (uint64_t)wall.tv_nsec << 34 ^ (uint64_t)wall.tv_sec) * UINT64_C(0xff51afd7ed558ccd);
     /* This must not be the step of the loop: a call would then begin with the second byte of the call before. */
     x += atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) * UINT64_C(0xd1342543de82ef95);
@@ -29,7 +29,7 @@ void sfid__random(void *bytes, size_t n) {
     if (getrandom(bytes, n, 0) == (ssize_t)n) /* up to 256 bytes come whole */
         return;
     memset(bytes, 0, n); /* a seccomp filter: the bytes only have to differ */
-    mix_in(bytes, n, 0);
+    mix_in(bytes, n, (uint64_t)(uintptr_t)&bytes);
 }
 
 void sfid__random_stirred(void *bytes, size_t n, uint64_t sign) {

@@ -53,7 +53,7 @@ static const struct {
 
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
-static int64_t spoilt_till[HOSTS];
+static int64_t spoilt_till[HOSTS], unmarked_till[HOSTS];
 static int64_t befell_till[HOSTS], waits_till[HOSTS], forgot_at, forgot_till;
 static bool disk_failed[HOSTS], is_unasked[SERVERS];
 
@@ -63,8 +63,8 @@ static int64_t wait_ns(enum wait w) {
         return terms.deadline;
     case LEAD:
         return LEAD_OF_MARK;
-    case LAST_USE: /* max_ahead_ms longer than doc/safety.md says: a kept seed needs it, and why is not known */
-        return LEAD_OF_MARK + terms.ahead + terms.skew + SECOND;
+    case LAST_USE: /* the first one may be max_ahead_ms ahead of the clock again */
+        return LEAD_OF_MARK + terms.skew + SECOND;
     case WINDOW_AND_SKEW:
         return terms.window + terms.skew;
     default:
@@ -91,6 +91,14 @@ static void clock_is_set_back(int h, int64_t ns) {
     behind_till[h] = later(behind_till[h], now_ns) + ns;
 }
 
+/* The wait begins as the mark is looked for, which a disk delays, and begins anew where a loss of power took the mark. */
+static void looks_for_mark(bool moved, int h, int64_t at) {
+    if (!moved && now_ns > unmarked_till[h])
+        return;
+    raise(&holders_till[h], at + wait_ns(LAST_USE));
+    raise(&unmarked_till[h], at + wait_ns(LAST_USE) + slack_ns());
+}
+
 static void begins_on(enum cause c, int h, int64_t till) {
     raise(&befell_till[h], till);
     const int64_t both = terms.window + terms.skew + slack_ns();
@@ -102,6 +110,8 @@ static void begins_on(enum cause c, int h, int64_t till) {
         raise(&losses_till[h], till + both);
     if (c == CAUSE_DISK)
         disk_failed[h] = true;
+    if (c == CAUSE_NUMBERS_MOVED || c == CAUSE_DISK || c == CAUSE_POWER)
+        looks_for_mark(c == CAUSE_NUMBERS_MOVED, h, till);
     const bool away = c == CAUSE_POWER || (is_away(c) && !is_brief(till - now_ns));
     if (away)
         raise(&away_till[h], till);
@@ -186,6 +196,7 @@ bool host_is_at_peace(int where) { return now_ns > befell_till[where] + terms.wi
 
 void causes_bounds(void) {
     bound_print("lead", wait_ns(LEAD));
+    bound_print("last-use", wait_ns(LAST_USE));
     bound_print("window", wait_ns(WINDOW_AND_SKEW));
     bound_print("ahead", terms.ahead);
     bound_print("to-come-back", TO_COME_BACK);

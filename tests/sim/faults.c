@@ -92,7 +92,10 @@ static void end_on(const struct host *h, int64_t grace) {
 static void end_one(void) { end_on(any_host(), 10 * SECOND); }
 
 /* Killed inside the close, or before. */
-static void end_briefly(void) { end_on(any_host(), any_ns(50 * MS)); }
+static void end_briefly(void) {
+    const int64_t grace = any_ns(50 * MS);
+    end_on(any_host(), grace);
+}
 
 /* The next one starts before it has ended. */
 static void end_beside(void) {

@@ -28,7 +28,8 @@ static void store_make(void) {
     store_fd = memfd_create("sim", MFD_CLOEXEC);
     if (store_fd < 0 || ftruncate(store_fd, EXTENT * EXTENTS) < 0)
         broken("no memory file");
-    store = mmap(STORE_AT, (size_t)EXTENT * EXTENTS, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store_fd, 0);
+    store = mmap(STORE_AT + settings.moved, (size_t)EXTENT * EXTENTS, PROT_READ | PROT_WRITE,
+                 MAP_SHARED | MAP_FIXED | MAP_NORESERVE, store_fd, 0);
     if (store == MAP_FAILED)
         broken("no memory for files");
 }

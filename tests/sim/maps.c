@@ -12,7 +12,6 @@
 
 #define MAPS_AT ((char *)0x500000000000)
 #define GAP ((size_t)1 << 16)
-enum { PAGE = 4096 };
 
 static char *next_at = MAPS_AT;
 
@@ -112,7 +111,7 @@ static void show(const struct mapping *m) {
 static char *address_for(void *want, size_t len, int flags) {
     if (flags & (MAP_FIXED | MAP_FIXED_NOREPLACE))
         return want;
-    char *at = next_at;
+    char *at = next_at + settings.moved;
     next_at += len + GAP;
     return at;
 }

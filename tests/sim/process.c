@@ -163,7 +163,7 @@ static struct space *space_take(void) {
         if (s->used)
             continue;
         if (s->at == NULL)
-            s->at = mmap(SPACES_AT + (size_t)i * HEAP, HEAP, PROT_READ | PROT_WRITE,
+            s->at = mmap(SPACES_AT + settings.moved + (size_t)i * HEAP, HEAP, PROT_READ | PROT_WRITE,
                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         if (s->at == MAP_FAILED)
             broken("no memory for a heap");

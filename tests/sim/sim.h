@@ -31,6 +31,7 @@ enum {
     PROCESSES = 256,
     THREADS = 1024,
     STACK = 192 * 1024,
+    PAGE = 4096,
     DESCRIPTORS = 384,
     MAPPINGS = 128,
     KEYS = 8,       /* of thread-specific data */
@@ -267,6 +268,7 @@ struct settings {
     unsigned hosts, per_host, pids, silent, bounds;
     const char *world, *kinds, *library, *second, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
+    size_t moved;  /* bytes */
     uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
 };
 extern struct settings settings;

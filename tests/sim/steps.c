@@ -132,7 +132,8 @@ void kill_for_successor(void) {
         h->cut_till = now_ns + up_to(dice, terms.window / 4);
         note("host %d is cut off for a while", where);
     } else if (now_ns > server[0].refuses_till + terms.window) { /* all hosts feel it, and no window may end */
-        server_refuses(0, (unsigned)below(dice, REFUSALS_PASS), now_ns + up_to(dice, terms.window / 4));
+        const int64_t till = now_ns + up_to(dice, terms.window / 4);
+        server_refuses(0, (unsigned)below(dice, REFUSALS_PASS), till);
     }
     note("process %d is killed, and has a successor", p->pid);
     fleet_start(where, now_ns);

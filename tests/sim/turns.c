@@ -73,7 +73,7 @@ void stack_shared(const char *stack) { ++*users_of(stack); }
 
 static char *stack_take(void) {
     if (stacks == NULL)
-        stacks = mmap(STACKS_AT, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE,
+        stacks = mmap(STACKS_AT + settings.moved, (size_t)THREADS * STACK, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
     if (stacks == MAP_FAILED)
         broken("no memory for stacks");
