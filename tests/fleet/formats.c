@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Old meets new, on one host and one server: each format as another version of the library leaves it, and what this one makes of
- * it. The table of that name in doc/design.md says what to expect: its first word, and the words that it quotes.
+ * it. The table of doc/upgrade.md says what to expect: its first word, and the words that it quotes.
  *
  * One size. What an older library left is planted as the library of that time wrote it; a newer one's with the next number in the
  * place of the version. Two libraries with one lease script each: tests/fleet/upgrade.
@@ -18,7 +18,7 @@ enum side { OLDER, NEWER, SIDES };
 enum { PID = 3, OLDER_MAP_SIZE = 1 << 20, WINDOW_MS = 60000, SHORT_MS = 300 };
 
 static const char *const sides[SIDES] = {"older", "newer"};
-static char *page_of_design;
+static char *page_of_upgrade;
 
 /* ---- what the table says ------------------------------------------------------ */
 
@@ -30,8 +30,8 @@ static struct cell cell_of(const char *row, enum side side) {
     char begin[100];
     struct cell cell = {"", ""};
     snprintf(begin, sizeof begin, "\n| %s |", row);
-    const char *at = strstr(page_of_design, begin);
-    must(at != NULL, "doc/design.md has no row \"%s\"", row);
+    const char *at = strstr(page_of_upgrade, begin);
+    must(at != NULL, "doc/upgrade.md has no row \"%s\"", row);
     at += strlen(begin);
     if (side == NEWER)
         at += strcspn(at, "|") + 1;
@@ -317,7 +317,7 @@ static void test_server(struct redis *r) {
 
 int main(void) {
     fleet_begin(LAYOUT);
-    page_of_design = files_text((const char *const[]){"doc/design.md", NULL});
+    page_of_upgrade = files_text((const char *const[]){"doc/upgrade.md", NULL});
     for (enum side side = OLDER; side < SIDES; side++) {
         pages(side);
         pages_in_use(side);
@@ -326,6 +326,6 @@ int main(void) {
     }
     names();
     on_servers(0, 0, test_server);
-    free(page_of_design);
+    free(page_of_upgrade);
     return done_testing();
 }

@@ -7,7 +7,7 @@
  *
  * Worlds go on side by side: an app of its own each, with a store (local with a range, local with share, fixed pids, a Redis
  * server where there is one), a layout, a clock, and the one side of it, run or state, that is tampered with: both at once would
- * be A5 of doc/design.md. A world lasts for some seconds; then the checker has its IDs, and another one begins.
+ * break what doc/safety.md rests on. A world lasts for some seconds; then the checker has its IDs, and another one begins.
  *
  * Sizes: 10 s (long: 60 s); SFID_TURMOIL_S sets the seconds, SFID_TEST_SEED the seed. SFID_TURMOIL_WITHOUT leaves things out:
  * any of fork, jail, cover, close, kill, stop, step, tamper. SFID_TURMOIL_KEEP names a directory for the logs of worlds in
@@ -141,8 +141,8 @@ static void put_back(struct god *god, const char *there) {
 }
 
 /*
- * Copies a directory by way of another name. What runs there must not meet a file that cp(1) writes into: that would be A5 of
- * doc/design.md, and a process that maps a file which is cut short gets a SIGBUS.
+ * Copies a directory by way of another name. What runs there must not meet a file that cp(1) writes into: doc/safety.md
+ * rests on that, and a process that maps a file which is cut short gets a SIGBUS.
  */
 static bool copy_whole(const char *from, const char *by, const char *to) {
     remove_all(by);
