@@ -333,7 +333,8 @@ long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, s
     if (fd < 0)
         return fail_errno(err, dir, name, errno);
     ssize_t n = inspect(dir, name, fd, &st, err);
-    if (n == 0 && (n = sfid__fd_read(fd, buf, size - 1)) < 0)
+    /* As much as there is: no second read to see that there is no more. */
+    if (n == 0 && (n = sfid__fd_read(fd, buf, SFID__MIN(size - 1, (size_t)st.st_size))) < 0)
         fail_errno(err, dir, name, errno);
     close(fd);
     if (n >= 0)
