@@ -139,6 +139,9 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t deadline_ms,
                     struct sfid__record **r) {
     struct sfid__holder *h = &rest->holding;
+    const bool by_crew = !settings->shared && settings->opt.on_event == NULL; /* as sfid__keeper_in_crew() says, once it is open */
+    if (by_crew && !sfid__watch_prepare()) /* before a fork: the family looks there for who keeps the page */
+        return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
     const int rc = sfid__holder_open(h, &g->generator, settings, deadline_ms);
     if (rc < 0)
         return rc;
@@ -285,7 +288,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     sfid__process_prepare();
     sfid__guest_enter(&guest);
     sfid__signs_prepare();
-    const int rc = sfid__watch_prepare() ? open_new(out, opt, 0) : SFID_ENOMEM;
+    const int rc = open_new(out, opt, 0);
     sfid__guest_leave(&guest);
     return rc;
 }
