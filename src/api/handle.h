@@ -16,9 +16,9 @@
 #include "lease/keeper.h"
 
 struct sfid__rest {
-    struct sfid__error error; /* open's */
+    int failed; /* open's code, with its sentence in holding.error, which nobody writes any more; 0: the handle was open */
     struct sfid__keeper keeper;
-    struct sfid__holder holding;      /* with an app; else all zero */
+    struct sfid__holder holding;      /* with an app; else all zero but for the error */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page before this open */
     struct sfid__kept *kept;          /* shared: to open the next page with; NULL: there is none */

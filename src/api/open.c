@@ -139,10 +139,12 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t deadline_ms,
                     struct sfid__record **r) {
     struct sfid__holder *h = &rest->holding;
-    if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
-        rest->error = h->error;
-        return rest->error.code;
-    }
+    const bool by_crew = !settings->shared && settings->opt.on_event == NULL; /* as sfid__keeper_in_crew() says, once it is open */
+    if (by_crew && !sfid__watch_prepare()) /* before a fork: the family looks there for who keeps the page */
+        return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
+    const int rc = sfid__holder_open(h, &g->generator, settings, deadline_ms);
+    if (rc < 0)
+        return rc;
     *r = sfid__page_current(g->generator.page);
     if (!settings->joins)
         g->generator.keeper_wanted = keeper_wanted;
@@ -157,7 +159,7 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
 static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
                        struct sfid__record **r) {
     const sfid_options *opt = &settings->opt;
-    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, &rest->error);
+    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, &rest->holding.error);
     if (rc < 0)
         return rc;
     g->page = sfid__memory_page(rest->memory);
@@ -184,13 +186,12 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
         snprintf(k->app, sizeof k->app, "%s", opt->app);
     k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
     k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);               /* alone so far */
-    rest->error.code = 0;
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
     const int why = (k->holding || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
     if (why > 0) {
         sfid__generator_stop(g);
-        return sfid__fail_errno(&rest->error, SFID_ENOMEM, why, "cannot start the background thread");
+        return sfid__fail_errno(&rest->holding.error, SFID_ENOMEM, why, "cannot start the background thread");
     }
     return 0;
 }
@@ -198,6 +199,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
 /* Frees everything but the error's text. */
 static void rest_let_go(struct sfid__rest *rest) {
     sfid__holder_drop(&rest->holding);
+    sfid__text_drop(&rest->keeper.failure);
     if (rest->memory)
         sfid__memory_leave(rest->memory);
     rest->memory = NULL;
@@ -225,7 +227,7 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
         widen(g, settings);
     if (settings->shared)
         sfid__generator_share(&g->generator);
-    int rc = configure(&g->generator, &rest->keeper, opt, &rest->error);
+    int rc = configure(&g->generator, &rest->keeper, opt, &rest->holding.error);
     if (rc == 0 && settings->store)
         rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + opt->open_timeout_ms, &r);
     else if (rc == 0)
@@ -261,7 +263,7 @@ static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
 static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
     struct sfid__settings settings;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
-    const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
+    int rc = rest ? sfid__options_read(opt, &settings, &rest->holding.error) : SFID_ENOMEM;
     struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings) : sizeof *g, rest);
     if (g == NULL) {
         free(rest);
@@ -271,7 +273,11 @@ static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
     settings.page = page;
     if (rc == 0 && settings.shared && !settings.joins && settings.opt.pid < 0)
         rest->kept = sfid__options_keep(opt, &settings);
-    return rc < 0 ? rc : open_handle(g, rest, &settings);
+    if (rc == 0)
+        rc = open_handle(g, rest, &settings);
+    if (rc < 0) /* otherwise a callback may look at it by now */
+        rest->failed = rc;
+    return rc;
 }
 
 int sfid_open(sfid **out, const sfid_options *opt) {
@@ -282,7 +288,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     sfid__process_prepare();
     sfid__guest_enter(&guest);
     sfid__signs_prepare();
-    const int rc = sfid__watch_prepare() ? open_new(out, opt, 0) : SFID_ENOMEM;
+    const int rc = open_new(out, opt, 0);
     sfid__guest_leave(&guest);
     return rc;
 }
@@ -377,7 +383,7 @@ static void close_handle(struct sfid *g) {
         atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* with the exchange of another close */
     if (rest == NULL)
         return;
-    if (rest->error.code != 0) { /* it was never open, so no thread has it */
+    if (rest->failed != 0) { /* it was never open, so no thread has it */
         free(rest);
         free(g);
         return;

@@ -20,7 +20,7 @@ void sfid__guest_enter(struct sfid__guest *guest) {
         guest->pending[i] = sigismember(&pending, signals[i]) == 1;
 }
 
-/* Consumes a signal that our call caused. One that was pending before belongs to the host, and stays pending. */
+/* Consumes a signal that our call caused. */
 static void take_back(int number) {
     static const struct timespec at_once;
     sigset_t set;
@@ -32,8 +32,11 @@ static void take_back(int number) {
 
 void sfid__guest_leave(const struct sfid__guest *guest) {
     const int errnum = errno;
-    for (int i = 0; i < SFID__GUEST_SIGNALS; i++)
-        if (!guest->pending[i])
+    sigset_t pending;
+    sigemptyset(&pending);
+    sigpending(&pending);
+    for (int i = 0; i < SFID__GUEST_SIGNALS; i++) /* one that was pending before belongs to the host, and stays pending */
+        if (!guest->pending[i] && sigismember(&pending, signals[i]) == 1)
             take_back(signals[i]);
     pthread_sigmask(SIG_SETMASK, &guest->before, NULL);
     pthread_setcancelstate(guest->cancel, NULL); /* last: sigtimedwait is a cancellation point */

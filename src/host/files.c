@@ -227,7 +227,8 @@ long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, s
     const int fd = sfid__file_open(dir, name, O_RDONLY, &st, err);
     if (fd < 0)
         return -1;
-    const ssize_t n = sfid__fd_read(fd, buf, size - 1);
+    /* As much as there is: no second read to see that there is no more. */
+    const ssize_t n = sfid__fd_read(fd, buf, SFID__MIN(size - 1, (size_t)st.st_size));
     if (n < 0)
         sfid__file_fail(err, dir, name, errno);
     close(fd);

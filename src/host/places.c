@@ -36,25 +36,23 @@ static int read_run(const struct sfid__dir *run, char machine[SFID__MACHINE_ID],
     return rc;
 }
 
-int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
-                      struct sfid__error *untrusted, struct sfid__error *err) {
-    struct sfid__dir state = SFID__DIR_NONE;
+int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state, char machine[SFID__MACHINE_ID], const sfid_options *opt,
+                      struct sfid__error *stateless, struct sfid__error *untrusted, struct sfid__error *err) {
     untrusted->code = 0;
-    *run = (struct sfid__dir)SFID__DIR_NONE;
+    *run = *state = (struct sfid__dir)SFID__DIR_NONE;
     int rc = check_file_size(err);
     if (rc == 0)
         rc = sfid__dir_open_run(run, opt->run_dir, err);
     if (rc == 0)
-        rc = sfid__dir_open_state(&state, opt->state_dir, err);
+        rc = sfid__dir_open_state(state, opt->state_dir, err);
     if (rc == 0 && stateless == NULL)
-        rc = sfid__dir_refuse_doubt(&state, err);
+        rc = sfid__dir_refuse_doubt(state, err);
     if (rc == 0 && sfid__dir_refuse_doubt(run, untrusted) == 0)
-        (void)sfid__dir_refuse_doubt(&state, untrusted);
-    if (rc == 0 && run->device == state.device && run->inode == state.inode)
+        (void)sfid__dir_refuse_doubt(state, untrusted);
+    if (rc == 0 && run->device == state->device && run->inode == state->inode)
         rc = keep_apart(run, err);
     if (rc == 0)
-        rc = sfid__machine_id(&state, machine, err);
-    sfid__dir_close(&state);
+        rc = sfid__machine_id(state, machine, err);
     if (stateless)
         stateless->code = 0;
     if (rc != SFID_ESTATE || stateless == NULL || run->fd < 0)

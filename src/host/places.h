@@ -6,9 +6,9 @@
 #include "host/identity.h"
 
 /*
- * Opens the run directory and reads the machine ID from the state directory;
- * makes both if they are missing. The caller closes *run with
- * sfid__dir_close(), also after a failure. Returns 0 or SFID_ESTATE.
+ * Opens the run directory and the state directory, and reads the machine ID
+ * from the latter; makes both if they are missing. The caller closes *run and
+ * *state with sfid__dir_close(), also after a failure. Returns 0 or SFID_ESTATE.
  *
  * If stateless is given, the state directory is optional. If none can be used,
  * the machine ID lives in the run directory, and *stateless says why; otherwise
@@ -24,7 +24,7 @@
  * none: with the run directory, or with leases of a server, a pid is lost if
  * somebody does that, and no ID is issued twice.
  */
-int sfid__places_open(struct sfid__dir *run, char machine[SFID__MACHINE_ID], const sfid_options *opt, struct sfid__error *stateless,
-                      struct sfid__error *untrusted, struct sfid__error *err);
+int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state, char machine[SFID__MACHINE_ID], const sfid_options *opt,
+                      struct sfid__error *stateless, struct sfid__error *untrusted, struct sfid__error *err);
 
 #endif

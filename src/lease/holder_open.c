@@ -181,7 +181,7 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     return rc;
 }
 
-static int open_store(struct sfid__holder *h, const char *machine) {
+static int open_store(struct sfid__holder *h, struct sfid__dir *state, const char *machine) {
     const bool slot_first = h->settings->store->slot_first;
     int rc = slot_first && !h->shared ? take_first_slot(h, machine) : 0;
     if (rc == 0)
@@ -189,7 +189,9 @@ static int open_store(struct sfid__holder *h, const char *machine) {
     if (rc < 0)
         return rc;
     atomic_init(&h->store->replicas, -1);
+    h->store->state = state;
     rc = h->shared ? get_shared(h, machine) : get_pid(h);
+    h->store->state = NULL;
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
     return rc;
@@ -217,12 +219,14 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     if ((h->noticed = calloc(1, sizeof *h->noticed)) == NULL)
         return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
     char machine[SFID__MACHINE_ID];
+    struct sfid__dir state;
     struct sfid__error *stateless =
         settings->store->slot_first ? &h->noticed->stateless : NULL; /* marks lie in the state directory */
-    int rc = sfid__places_open(&h->run, machine, &settings->opt, stateless, &h->noticed->untrusted, &h->error);
+    int rc = sfid__places_open(&h->run, &state, machine, &settings->opt, stateless, &h->noticed->untrusted, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
-        rc = open_store(h, machine);
+        rc = open_store(h, &state, machine);
+    sfid__dir_close(&state);
     if (rc == 0) {
         const struct sfid__lease_terms *terms = &h->store->terms;
         g->page = h->slot.page;

@@ -28,8 +28,8 @@ void sfid__keeper_tell_event(void *keeper, sfid_event_kind kind, int code, int64
     struct sfid__keeper *k = keeper;
     if (kind == SFID_EVENT_RENEW_FAILED || kind == SFID_EVENT_LOST) {
         atomic_fetch_add_explicit(kind == SFID_EVENT_LOST ? &k->losses : &k->failures, 1, memory_order_relaxed); /* statistic */
-        sfid__text_write(&k->failure, text);
-        atomic_store_explicit(&k->failure_code, code, memory_order_release); /* with the acquire in status.c: the text is there */
+        if (sfid__text_write(&k->failure, text)) /* release, with the acquire in status.c: the text is there */
+            atomic_store_explicit(&k->failure_code, code, memory_order_release);
     } else if (kind == SFID_EVENT_RENEWED || kind == SFID_EVENT_LEASED_AGAIN) {
         atomic_store_explicit(&k->failures, 0, memory_order_relaxed);
         atomic_store_explicit(&k->failure_code, 0, memory_order_relaxed);

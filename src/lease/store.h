@@ -16,6 +16,7 @@
 
 #include <sfid.h>
 
+struct sfid__dir;
 struct sfid__reply;
 struct sfid__settings;
 struct sfid__slot;
@@ -122,6 +123,7 @@ struct sfid__store {
     uint64_t start;           /* the pid to look at first */
     uint64_t settings;        /* processes that share a pid have the same; a hash. 0: the terms are all */
     uint64_t prefer;          /* local: the pid to try before all others; UINT64_MAX: none */
+    struct sfid__dir *state;  /* local, at the open: the state directory, which the first search takes over; NULL: it opens it */
     int64_t exchange_ms;      /* how long an answer may take */
     const char *server;       /* where the store is, for people; NULL: on this host */
     uint64_t group;           /* stores that wait for the same server or disk have the same; a hash. 0: it waits for none */

@@ -5,9 +5,12 @@
  *
  * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's. They count,
  * and look at what is there to become durable: the names of an app's layout and mark.
+ *
+ * Nor does an open look for its state directory twice.
  */
 #include "support/local.h"
 
+#include <sys/inotify.h>
 #include <sys/syscall.h>
 
 static struct {
@@ -85,6 +88,28 @@ static void second_pid(const char *app, const char *store, unsigned synced) {
     memset(&disk, 0, sizeof disk);
 }
 
+/* How often the watched directory itself was opened since the last call. Events of files bear their names. */
+static unsigned times_opened(int watch) {
+    _Alignas(struct inotify_event) char all[16384];
+    unsigned times = 0;
+    const ssize_t n = read(watch, all, sizeof all);
+    for (ssize_t at = 0; at < n;) {
+        const struct inotify_event *e = (const struct inotify_event *)(const void *)(all + at);
+        times += (e->mask & IN_OPEN) != 0 && e->len == 0;
+        at += (ssize_t)(sizeof *e + e->len);
+    }
+    return times;
+}
+
+static void finds_it_once(const char *app, const char *store) {
+    const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+    must(watch >= 0 && inotify_add_watch(watch, dirs.state, IN_OPEN | IN_CLOSE) >= 0, "inotify: %s", strerror(errno));
+    sfid *g = open_one(app, store);
+    is_u64(times_opened(watch), 1, "%s: an open opens the state directory once", store);
+    sfid_close(g);
+    close(watch);
+}
+
 int main(void) {
     dirs_make();
     layout = layout_of("41:10:12/1ms");
@@ -95,5 +120,7 @@ int main(void) {
     counted("shared", "local?share=1", 1);
     counted("unsynced", "local?mark=none", 0);
     second_pid("unsynced", "local?mark=none", 0);
+    finds_it_once("plain", "local");
+    finds_it_once("shared", "local?share=1");
     return done_testing();
 }

@@ -92,7 +92,7 @@ static bool no_failures(void *arg) {
     return atomic_load(&k.failures) == 0;
 }
 
-static bool reason_read(void *text) { return sfid__text_read(&k.failure, text); }
+static bool reason_read(void *text) { return atomic_load(&k.failure_code) != 0 && sfid__text_read(&k.failure, text); }
 
 static void backs_off(void) {
     begin(true);

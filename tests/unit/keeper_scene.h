@@ -138,6 +138,7 @@ static void begin(bool events) {
 }
 
 static void end(void) {
+    sfid__text_drop(&k.failure);
     munmap(f.page, SFID__MAP_SIZE);
     munmap(store, 4096);
 }

@@ -20,7 +20,8 @@ static size_t heap_used(void) {
 
 static bool a_mark(void) {
     struct sfid__mark m;
-    const bool taken = sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0}, &mark_said, &mark_err) == 0;
+    const bool taken =
+        sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0}, &mark_said, &mark_err) == 0;
     sfid__mark_drop(&m);
     return taken;
 }
@@ -64,8 +65,30 @@ static void again_and_again(bool (*make)(void), const char *what) {
     is_i64(entries("/proc/self/fd"), fds, "%s: and without a descriptor", what);
 }
 
+/* Generators of one app, each with a pid of this host, beside the first: that one has what the process needs once. */
+static void is_small(void) {
+    enum { MANY = 100, MOST = 3600 };
+    sfid *all[MANY + 1] = {NULL};
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = "leaks-small";
+    o.store = "local?mark=none";
+    unsigned failed = 0;
+    size_t before = 0;
+    for (int i = 0; i <= MANY; i++) {
+        failed += sfid_open(&all[i], &o) < 0 || sfid_next(all[i]) < 0;
+        if (i == 0)
+            before = heap_used();
+    }
+    const size_t each = (heap_used() - before) / MANY;
+    is_u64(failed, 0, "a generator: opened %d times", MANY + 1);
+    ok(each <= MOST, "a generator: takes %zu bytes of the heap, %d at most", each, MOST);
+    for (int i = 0; i <= MANY; i++)
+        sfid_close(all[i]);
+}
+
 int main(void) {
     marks_begin();
+    is_small();
     again_and_again(a_mark, "a mark");
     again_and_again(a_directory, "a directory");
     again_and_again(options_for_later, "options kept for later");
