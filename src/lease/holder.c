@@ -161,7 +161,6 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, a, next, &h->error)
                                                                      : h->store->ops->renew(h->store, a, next, &h->error);
     next->kind = SFID__LEASE_ANSWER;
-    next->exchange = a->exchange;
     next->answer = answer;
     look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
@@ -181,7 +180,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
 static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
-    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__FAILED};
     if (ops->answers && !h->lease.shown && !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
         return;
     const bool left = h->left;
