@@ -303,7 +303,7 @@ static void notice(struct owner *o) {
         o->want = ++w.wants;
     figures.noticed++;
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_COPIED});
-    o->notices = false;
+    o->notices = o->phase != UP; /* it died meanwhile: the next one notices it as well */
 }
 
 /* What a process that ends leaves: what it had, if nothing was written of a release; nothing, once its pid is another's. */
@@ -441,6 +441,7 @@ static void live(struct owner *o) {
         notice(o);
     } else if (o->phase == LEAVING && w.now > o->leaving_till) {
         o->phase = DOWN;
+        o->question = 0;
     } else if (o->question) {
         if (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))
             hear(o, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
