@@ -348,8 +348,10 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
     if (h->shared)
         sfid__holder_resume(h);
+    if (h->shared && h->process != sfid__process()) /* it asked, and the answer showed that another one keeps, or has renewed */
+        return h->now_ms;
     sfid__holder_look_at_boot(h);
-    if (h->process == sfid__process() && is_copied(h)) /* not if an answer that came late has just shown that another one keeps */
+    if (is_copied(h))
         return sfid__holder_feed(h, found_copied(h));
     return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
