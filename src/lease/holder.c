@@ -127,11 +127,11 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
 }
 
 /* R8: writes the error for a grant that the machine found impossible. */
-static void refuse_grant(struct sfid__holder *h) {
+static void refuse_grant(struct sfid__holder *h, const struct sfid__lease_event *grant) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s is impossible: pid %" PRIu64 ", limit %" PRIu64 ", while the clock is at tick %" PRIu64,
-               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
+               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", grant->pid, grant->limit, h->tick);
 }
 
 /* Closing. */
@@ -146,40 +146,26 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
-    struct sfid__passed_over later; /* after the open nobody reports them */
     const bool ends = h->lease.state == SFID__LEASE_ENDED;
     const bool may_do_without = ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened); /* R7, R9 */
     const int64_t whole_ms = h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
-    const struct sfid__ask ask = {.lease = a,
-                                  .position = r ? sfid__record_position(r) : 0,
-                                  .now = h->tick,
-                                  .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
-                                  .give_up_ms = h->deadline_ms,
-                                  .stop = h->stop,
-                                  .page = h->slot.page ? h->slot.page->id.nonce : 0,
-                                  .slot = h->slot.page ? &h->slot : NULL,
-                                  .may_move = h->slot.records < SFID__PAGE_RECORDS,
-                                  .opening = !h->lease.opened,
-                                  .accept = h->accept,
-                                  .accepter = h,
-                                  .passed_over = h->noticed ? &h->noticed->passed_over : &later,
-                                  .tell = ends ? NULL : h->tell, /* a close tells what it leaves, and nothing else */
-                                  .listener = h->listener};
-    h->reply = (struct sfid__reply){.pid = 0};
-    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
-                                                                     : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+    a->now = h->tick;
+    a->page = h->slot.page ? h->slot.page->id.nonce : 0;
+    a->position = r ? sfid__record_position(r) : 0;
+    a->deadline_ms = SFID__MIN(whole_ms, h->deadline_ms);
+    a->give_up_ms = h->deadline_ms;
+    a->stop = h->stop;
+    if (h->slot.records == SFID__PAGE_RECORDS) /* R11: another pid's record has no room */
+        a->move_token = 0;
+    *next = (struct sfid__lease_event){.pid = 0};
+    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, a, next, &h->error)
+                                                                     : h->store->ops->renew(h->store, a, next, &h->error);
+    next->kind = SFID__LEASE_ANSWER;
+    next->answer = answer;
     look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
     if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && h->now_ms >= h->deadline_ms)
         h->error = before;
-    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                       .exchange = a->exchange,
-                                       .answer = answer,
-                                       .pid = h->reply.pid,
-                                       .floor = h->reply.floor,
-                                       .limit = h->reply.limit,
-                                       .start = h->reply.start,
-                                       .after_ms = h->reply.after_ms};
     if (sfid__signs_changed(&h->signs, 0)) /* the other copy may have the same answer */
         *next = found_copied(h);
     if (ends && (answer == SFID__LOST || answer == SFID__FOREIGN || next->kind == SFID__LEASE_COPIED))
@@ -191,17 +177,17 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
  * was sent, a successor may go on with the lease; so a server that does not answer is not sent one. From the first byte on the
  * server may free the pid. If it surely wrote nothing, the lease is what it was before.
  */
-static void release_slot(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
-    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__FAILED};
     if (ops->answers && !h->lease.shown && !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
         return;
     const bool left = h->left;
     leave_not(h);
-    const struct sfid__ask ask = {
-        .lease = a, .now = h->tick, .deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms)};
-    next->answer = ops->release(h->store, &ask, h->stopped, &h->error);
+    a->position = h->stopped;
+    a->deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms);
+    next->answer = ops->release(h->store, a, &h->error);
     h->left = left && next->answer != SFID__GRANTED && !sfid__grant_is_void(h, r); /* R13: the answer may be the other copy's */
     if (h->left)
         sfid__record_leave(r, true);
@@ -249,7 +235,7 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         return false;
     case SFID__DO_TELL_FAILED:
         if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
-            refuse_grant(h);
+            refuse_grant(h, next);
         sfid__holder_tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
     case SFID__DO_GIVE_UP:
@@ -362,8 +348,10 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
     if (h->shared)
         sfid__holder_resume(h);
+    if (h->shared && h->process != sfid__process()) /* it asked, and the answer showed that another one keeps, or has renewed */
+        return h->now_ms;
     sfid__holder_look_at_boot(h);
-    if (h->process == sfid__process() && is_copied(h)) /* not if an answer that came late has just shown that another one keeps */
+    if (is_copied(h))
         return sfid__holder_feed(h, found_copied(h));
     return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
@@ -371,8 +359,8 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
 /* ---- for others to see ----------------------------------------------------- */
 
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener, const _Atomic int *stop) {
-    h->tell = teller;
-    h->listener = listener;
+    h->store->tell = h->tell = teller;
+    h->store->listener = h->listener = listener;
     h->stop = stop;
 }
 
@@ -435,6 +423,7 @@ bool sfid__holder_close(struct sfid__holder *h) {
     const bool last = h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
     const bool first_pid = h->shared || h->lease.terms.testifies;
     h->left = false;
+    h->store->tell = NULL; /* a close tells what it leaves, and nothing else */
     h->deadline_ms = sfid__holder_monotonic_ms(h) + CLOSE_MS;
     if (last)
         close = end_record(h);
