@@ -52,13 +52,13 @@ static void tell(struct server_survey *s, sfid_check_kind kind, sfid_check_grade
     va_end(args);
     char whole[TEXT + 40];
     const struct sfid__visit *v = &s->visit;
-    snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings.opt.pid_min, v->settings.opt.pid_max, text);
+    snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings->opt.pid_min, v->settings->opt.pid_max, text);
     s->each(s->user, &(sfid_finding){kind, grade, code, v->servers > 1 ? whole : text, s->cure[0] ? s->cure : NULL});
     s->cure[0] = '\0';
 }
 
 static const char *user_of(const struct server_survey *s) {
-    return s->visit.settings.uri.user[0] ? s->visit.settings.uri.user : "default";
+    return s->visit.settings->uri->user[0] ? s->visit.settings->uri->user : "default";
 }
 
 /* ---- before anything is asked ---------------------------------------------- */
@@ -77,8 +77,8 @@ static void check_heartbeat(struct server_survey *s, sfid_options *opt) {
 }
 
 static void check_timeouts(struct server_survey *s) {
-    const sfid_options *opt = &s->visit.settings.opt;
-    const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
+    const sfid_options *opt = &s->visit.settings->opt;
+    const uint64_t exchange = (uint64_t)s->visit.settings->uri->connect_timeout_ms + s->visit.settings->uri->timeout_ms;
     const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
     if (s->visit.app.window_ms >= wanted) {
         tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms", s->visit.app.window_ms,
@@ -110,7 +110,7 @@ static void check_end(struct server_survey *s) {
 
 /* A host that others name gets the password: see redis/wire.h. */
 static void check_named(struct server_survey *s) {
-    const struct sfid__uri *uri = &s->visit.settings.uri;
+    const struct sfid__uri *uri = s->visit.settings->uri;
     if (uri->kind == SFID__URI_SERVER || uri->tls || uri->named_hosts[0] || !(uri->password[0] || uri->password_file[0]))
         return;
     cure(s, "use TLS (rediss+...), or list the hosts that may be named, as in named_hosts=10.0.0.0/8");
@@ -199,7 +199,7 @@ static void check_permissions(struct server_survey *s) {
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH, "user %.60s may not use the command evalsha: %s",
              user_of(s), sfid__redis_purpose("evalsha"));
     }
-    if (s->visit.settings.uri.replicas > 0 &&
+    if (s->visit.settings->uri->replicas > 0 &&
         sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) == SFID_EAUTH) {
         cure(s, "ACL SETUSER %.60s +wait", user_of(s));
         tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
@@ -216,7 +216,7 @@ static void check_memory(struct server_survey *s) {
     const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
     const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
     const int64_t wait = (sfid__redis_wait_ms(&s->visit.app) + 999) / 1000;
-    if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED) {
+    if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED) {
         cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
         tell(s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
              "maxmemory-policy is %s: registrations may be evicted, and a program that knows only registrations then takes a pid "
@@ -277,7 +277,7 @@ static bool check_min_replicas(struct server_survey *s) {
 /* Before 6.2.7 the server does not apply min-replicas to scripts; the script does, if min_good says how many there have to be. */
 static void check_min_good(struct server_survey *s) {
     const int64_t replicas = sfid__redis_fact_number(&s->facts, "connected_slaves");
-    if (s->visit.settings.uri.min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
+    if (s->visit.settings->uri->min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
         return;
     cure(s, "add min_good=%" PRId64 " to the store URL of every process of the app", (replicas + 1) / 2);
     tell(s, SFID_CHECK_REPLICATION, SFID_CHECK_ERROR, SFID_EINVAL,
@@ -357,7 +357,7 @@ static void check_skew(struct server_survey *s) {
              llabs(app->skew_ms), app->round_ms / 2 + 1);
         return;
     }
-    sfid__redis_explain_skew(app, s->visit.settings.opt.heartbeat_ms, text, sizeof text);
+    sfid__redis_explain_skew(app, s->visit.settings->opt.heartbeat_ms, text, sizeof text);
     cure(s, "let a time service (chrony, systemd-timesyncd) keep both right");
     tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0, "%s", text);
 }
@@ -391,7 +391,7 @@ static void check_pids(struct server_survey *s) {
     if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
         sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
     if (s->foreign > 0) {
-        const bool mixed = s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED;
+        const bool mixed = s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED;
         cure(s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
                       : "set registration=mixed in the store URL of every process, or give that program another app name");
         tell(s, SFID_CHECK_APP, mixed ? SFID_CHECK_WARNING : SFID_CHECK_ERROR, mixed ? 0 : SFID_EINVAL,

@@ -259,19 +259,20 @@ static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
 
 /* page: the first to try of those that processes share. */
 static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
-    struct sfid__settings settings;
+    struct sfid__settings settings = {.store = NULL};
     struct sfid__rest *rest = calloc(1, sizeof *rest);
-    const int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
+    int rc = rest ? sfid__options_read(opt, &settings, &rest->error) : SFID_ENOMEM;
     struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings) : sizeof *g, rest);
-    if (g == NULL) {
-        free(rest);
-        return SFID_ENOMEM;
-    }
     *out = g;
     settings.page = page;
-    if (rc == 0 && settings.shared && !settings.joins && settings.opt.pid < 0)
+    if (g && rc == 0 && settings.shared && !settings.joins && settings.opt.pid < 0)
         rest->kept = sfid__options_keep(opt, &settings);
-    return rc < 0 ? rc : open_handle(g, rest, &settings);
+    if (g && rc == 0)
+        rc = open_handle(g, rest, &settings);
+    sfid__options_end(&settings);
+    if (g == NULL)
+        free(rest);
+    return g ? rc : SFID_ENOMEM;
 }
 
 int sfid_open(sfid **out, const sfid_options *opt) {

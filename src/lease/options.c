@@ -370,8 +370,7 @@ void sfid__options_free(struct sfid__kept *kept) {
     free(kept);
 }
 
-int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
-    *out = (struct sfid__settings){.store = NULL};
+static int read_all(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     if (sfid__options_copy(given, o, err) < 0)
         return err->code;
@@ -388,4 +387,22 @@ int sfid__options_read(const sfid_options *given, struct sfid__settings *out, st
         check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
+}
+
+int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
+    *out = (struct sfid__settings){.store = NULL};
+    if (read_all(given, out, err) == 0)
+        return 0;
+    sfid__options_end(out);
+    return err->code;
+}
+
+void sfid__options_end(struct sfid__settings *s) {
+    for (unsigned i = 0; i < s->count; i++)
+        free(s->servers[i].uri);
+    free(s->servers);
+    free(s->uri);
+    s->servers = NULL;
+    s->uri = NULL;
+    s->count = 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.h - the options of a call, checked and completed. options.h makes them. */
+/* settings.h - the options of a call, checked and completed, and what their texts say. options.h makes them. */
 #ifndef SFID_LEASE_SETTINGS_H
 #define SFID_LEASE_SETTINGS_H
 
@@ -26,13 +26,15 @@ struct sfid__settings {
     unsigned page;                        /* shared: the first of them to try */
     int64_t store_min;                    /* pid_min and pid_max given with the store, also in opt; -1: not given there */
     int64_t store_max;
-    bool ranged;          /* only the store gives the range of pids */
-    struct sfid__uri uri; /* redis */
-    uint64_t window_ms;   /* redis: ttl_ms, rounded up to a multiple of the unit */
-    uint64_t short_ms;    /* redis: the same of the short window; 0: there are no short pids */
-    uint32_t share;       /* redis: one pid in so many is short */
-    bool lends_range;     /* redis: the server lends these pids and no others, and keeps that with the app */
-    bool elsewhere;       /* local: another host may have used the pid; where there is no mark, its last use is waited out */
+    bool ranged;           /* only the store gives the range of pids */
+    struct sfid__uri *uri; /* redis; owned */
+    uint64_t window_ms;    /* redis: ttl_ms, rounded up to a multiple of the unit */
+    uint64_t short_ms;     /* redis: the same of the short window; 0: there are no short pids */
+    uint32_t share;        /* redis: one pid in so many is short */
+    bool lends_range;      /* redis: the server lends these pids and no others, and keeps that with the app */
+    bool elsewhere;        /* local: another host may have used the pid; where there is no mark, its last use is waited out */
+    struct sfid__settings *servers; /* pool: each server's settings, as if its URL and range were given alone; owned */
+    unsigned count;                 /* how many; 0: no pool */
     /* redis: the URL as an operator knows it. ordinal: where the number stands, and what is there */
     char shown[SFID__URI_SHOWN];
 

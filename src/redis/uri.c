@@ -465,7 +465,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
 }
 
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out) {
-    *out = *uri;
+    memcpy(out, uri, offsetof(struct sfid__uri, node)); /* uri may be a copy, and short */
     out->kind = SFID__URI_SERVER;
     out->node[0] = *node;
     out->nodes = 1;

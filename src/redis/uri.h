@@ -88,8 +88,8 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out);
 
 /*
- * A copy for as long as a connection lasts, or NULL. It has memory for as many nodes as there are, and for one at least: a process may
- * have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its place.
+ * A copy for as long as settings or a connection last, or NULL. It has memory for as many nodes as there are, and for one at least: a
+ * process may have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its place.
  */
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri);
 void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node);
