@@ -11,11 +11,7 @@
  * password, path, master and values are percent-decoded. A host in brackets is
  * an IPv6 address, with its zone after %25.
  *
- * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
- * the digits), client_name, db, registration (on, off, mixed), replicas,
- * min_good, idle (keep, close), share (1), pids (MIN-MAX) or pid_min and pid_max, password_file; with TLS ca, cert, key, sni; with
- * Sentinel sentinel_user, sentinel_password, sentinel_password_file; with Sentinel
- * and Cluster named_hosts. Each may be given once; db as path or as parameter; a
+ * Each parameter of the table in uri.c (sfid.h says what it means) may be given once; db as path or as parameter; a
  * password as such or as its file.
  *
  * The reader never guesses that a character with a meaning in a URL belongs to
@@ -62,10 +58,10 @@ struct sfid__uri {
     int32_t pid_min, pid_max;         /* -1: not given */
     bool lends_range;                 /* they are given as pids=: the range that the server lends */
     char client_name[SFID__URI_TEXT]; /* "": the default */
-    enum sfid__registration registration;
-    bool share;      /* share=1: processes of this user on this host have one pid */
-    bool idle_close; /* idle=close: no connection is kept between heartbeats */
-    bool bare;       /* no user, no password and no parameter but db was given */
+    uint32_t registration;            /* enum sfid__registration */
+    uint32_t share;                   /* 1: processes of this user on this host have one pid */
+    uint32_t idle_close;              /* 1: no connection is kept between heartbeats */
+    bool bare;                        /* no user, no password and no parameter but db was given */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
