@@ -16,12 +16,16 @@
 #include "lease/keeper.h"
 
 struct sfid__rest {
-    struct sfid__error error; /* open's */
     struct sfid__keeper keeper;
-    struct sfid__holder holding;      /* with an app; else all zero */
+    union {
+        struct sfid__holder holding; /* with an app; else all zero */
+        char why[SFID__ERROR_TEXT];  /* the open failed: a sentence, and nothing but that is in use */
+    };
+    int code;                         /* why the open failed; 0: it did not */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page before this open */
-    struct sfid__kept *kept;          /* shared: to open the next page with; NULL: there is none */
+    struct sfid__settings *settings;  /* shared: to open the next page with; NULL: there are none */
+    bool owns;                        /* shared: they are this handle's; else of the one that came before it */
     _Atomic uint64_t mover;           /* shared: the process (process.h) whose thread opens the next page, or has; 0: none */
     _Atomic int64_t move_ms;          /* shared: monotonic; not before this. The mover sets it, and any call reads it */
 };

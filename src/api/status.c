@@ -93,8 +93,7 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
         look_for_keeper(&g->generator);
         fill_status(&g->generator, rest, out);
     }
-    out->last_code =
-        rest && rest->error.code ? rest->error.code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
+    out->last_code = rest && rest->code ? rest->code : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     out->waits = load(&g->generator.waits);
     out->refused = load(&g->generator.refused);
     if (rest)
@@ -172,8 +171,8 @@ static void describe_status(sfid *g, char *out, size_t size) {
     const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed); /* about now */
     if (rest == NULL)
         snprintf(out, size, "the generator is closed");
-    else if (rest->error.code != 0)
-        snprintf(out, size, "%s", rest->error.text);
+    else if (rest->code != 0)
+        snprintf(out, size, "%s", rest->why);
     else
         explain(&g->generator, rest, code, out, size);
     if (rest)

@@ -12,6 +12,9 @@
  */
 int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err);
 
+/* Lets settings outlive `given`, with the directories as the environment names them now; not if it names none, or without memory. */
+void sfid__options_keep(struct sfid__settings *s);
+
 /* Zeroed settings are fine. */
 void sfid__options_end(struct sfid__settings *s);
 
@@ -28,16 +31,5 @@ void sfid__options_widen(struct sfid__settings *s);
 
 /* Copies the members that `given` has into opt, and defaults into the rest. 0, SFID_EINVAL or SFID_EUNSUPPORTED. */
 int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid__error *err);
-
-/* Options with all that their pointers lead to, but for the callback's; the directories as the environment names them now. */
-struct sfid__kept {
-    sfid_options opt;
-    sfid_layout layout;
-    sfid_wide_layout wide;
-};
-
-/* Copies what settings were read from; NULL without memory. */
-struct sfid__kept *sfid__options_keep(const sfid_options *given, const struct sfid__settings *settings);
-void sfid__options_free(struct sfid__kept *kept);
 
 #endif

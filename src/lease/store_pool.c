@@ -373,6 +373,7 @@ static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
         one->count = 0;
         one->ranged = false;
         one->lends_range = true;
+        one->opt.store = one->opt.run_dir = one->opt.state_dir = NULL; /* the pool's */
         one->opt.pid_min = read.store_min;
         one->opt.pid_max = read.store_max;
         if (sfid__redis_options_finish(one, err) < 0)

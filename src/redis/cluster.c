@@ -44,7 +44,7 @@ unsigned sfid__cluster_slot(const char *app) {
 int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
     struct sfid__cluster *c = calloc(1, sizeof *c);
     *out = NULL;
-    if (c == NULL || (c->uri = sfid__uri_copy(uri)) == NULL) {
+    if (c == NULL || (c->uri = sfid__uri_share(uri)) == NULL) {
         free(c);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     }
@@ -65,7 +65,7 @@ void sfid__cluster_drop(struct sfid__cluster *c) {
     if (c == NULL)
         return;
     sfid__connection_drop(c->connection);
-    free(c->uri);
+    sfid__uri_drop(c->uri);
     free(c);
 }
 

@@ -46,7 +46,7 @@ int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri,
     struct sfid__uri one;
     struct sfid__sentinel *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (s == NULL || (s->uri = sfid__uri_copy(uri)) == NULL) {
+    if (s == NULL || (s->uri = sfid__uri_share(uri)) == NULL) {
         free(s);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     }
@@ -65,7 +65,7 @@ void sfid__sentinel_drop(struct sfid__sentinel *s) {
         return;
     sfid__connection_drop(s->sentinel);
     sfid__connection_drop(s->master);
-    free(s->uri);
+    sfid__uri_drop(s->uri);
     free(s);
 }
 

@@ -442,6 +442,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out) {
     memcpy(out, uri, offsetof(struct sfid__uri, node)); /* uri may be a copy, and short */
     out->kind = SFID__URI_SERVER;
+    out->users = 0;
     out->node[0] = *node;
     out->nodes = 1;
     for (unsigned i = 0; i < uri->nodes; i++)
@@ -455,9 +456,27 @@ static size_t size_with(unsigned nodes) {
 
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri) {
     struct sfid__uri *copy = malloc(size_with(uri->nodes));
-    if (copy)
+    if (copy) {
         memcpy(copy, uri, size_with(uri->nodes));
+        copy->users = 1;
+    }
     return copy;
 }
 
-void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node) { memcpy(copy, of_node, size_with(1)); }
+struct sfid__uri *sfid__uri_share(const struct sfid__uri *uri) {
+    if (uri->users == 0)
+        return sfid__uri_copy(uri);
+    struct sfid__uri *shared = (struct sfid__uri *)(uintptr_t)uri; /* a copy, and so not const */
+    shared->users++;
+    return shared;
+}
+
+void sfid__uri_drop(struct sfid__uri *uri) {
+    if (uri && --uri->users == 0)
+        free(uri);
+}
+
+void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node) {
+    memcpy(copy, of_node, size_with(1));
+    copy->users = 1;
+}

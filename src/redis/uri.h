@@ -41,6 +41,7 @@ enum sfid__uri_kind { SFID__URI_SERVER, SFID__URI_SENTINEL, SFID__URI_CLUSTER };
 
 struct sfid__uri {
     enum sfid__uri_kind kind;
+    unsigned users;                     /* who has it, if it has memory of its own: see sfid__uri_copy(); else 0 */
     unsigned nodes;                     /* 1 for a server; 0 with path */
     char path[108];                     /* of a Unix socket; "" with nodes */
     char master[SFID__URI_TEXT];        /* the master's name, with Sentinel; else "" */
@@ -85,9 +86,13 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
 
 /*
  * A copy for as long as settings or a connection last, or NULL. It has memory for as many nodes as there are, and for one at least: a
- * process may have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its place.
+ * process may have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its
+ * place. Who does not change it shares it: then it is copied only out of the caller's memory. One thread at a time copies, shares and
+ * drops a URL; NULL may be dropped.
  */
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri);
+struct sfid__uri *sfid__uri_share(const struct sfid__uri *uri);
+void sfid__uri_drop(struct sfid__uri *uri);
 void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node);
 
 /* The most that sfid__uri_describe writes for one server; and for anything, with all nodes. */
