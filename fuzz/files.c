@@ -235,6 +235,7 @@ static void an_option(const uint8_t *data, size_t size) {
     else
         HOLDS(settings.lead_ms > 0 && settings.lead_ms <= 86400000 && settings.opt.pid_min >= 0 &&
               settings.opt.pid_min <= settings.opt.pid_max);
+    sfid__options_end(&settings);
     HOLDS(sfid__options_read(NULL, &settings, &err) == SFID_EINVAL);
     free(text);
 }
@@ -259,6 +260,7 @@ static void a_wide_option(const uint8_t *data, size_t size) {
         check_failure(rc, &err);
     else
         HOLDS(settings.plan.by_host == (layouts[which & 3].kind != SFID_UUID7) && settings.opt.layout == &settings.plan.engine);
+    sfid__options_end(&settings);
 }
 
 /* The size says how many options a caller knows; all bytes after them must be 0. */

@@ -269,7 +269,7 @@ int fuzz_replies(const uint8_t *data, size_t size) {
     server.greets = (how & 64) == 0;
     switch (what % 7) {
     case 0:
-        an_exchange(&settings->uri);
+        an_exchange(settings->uri);
         break;
     case 1:
         a_look(settings);
@@ -282,7 +282,7 @@ int fuzz_replies(const uint8_t *data, size_t size) {
         a_line(data, size);
         break;
     default:
-        a_route(&settings_of(what % 7 - 4)->uri);
+        a_route(settings_of(what % 7 - 4)->uri);
         break;
     }
     return 0;

@@ -15,7 +15,7 @@
 #define NEAR_END_MS (INT64_C(5) * 365 * 86400000)
 
 static const char *user_of(const struct sfid__survey *s) {
-    return s->visit.settings.uri.user[0] ? s->visit.settings.uri.user : "default";
+    return s->visit.settings->uri->user[0] ? s->visit.settings->uri->user : "default";
 }
 
 /* ---- before anything is asked ---------------------------------------------- */
@@ -35,8 +35,8 @@ static void check_heartbeat(struct sfid__survey *s, sfid_options *opt) {
 }
 
 static void check_timeouts(struct sfid__survey *s) {
-    const sfid_options *opt = &s->visit.settings.opt;
-    const uint64_t exchange = (uint64_t)s->visit.settings.uri.connect_timeout_ms + s->visit.settings.uri.timeout_ms;
+    const sfid_options *opt = &s->visit.settings->opt;
+    const uint64_t exchange = (uint64_t)s->visit.settings->uri->connect_timeout_ms + s->visit.settings->uri->timeout_ms;
     const uint64_t wanted = opt->heartbeat_ms + 2 * exchange;
     if (s->visit.app.window_ms >= wanted) {
         sfid__survey_tell(s, SFID_CHECK_LEASE, SFID_CHECK_FINE, 0, "%" PRIu64 " ms, renewed every %" PRIu32 " ms",
@@ -70,7 +70,7 @@ static void check_end(struct sfid__survey *s) {
 
 /* A host that others name gets the password: see redis/wire.h. */
 static void check_named(struct sfid__survey *s) {
-    const struct sfid__uri *uri = &s->visit.settings.uri;
+    const struct sfid__uri *uri = s->visit.settings->uri;
     if (uri->kind == SFID__URI_SERVER || uri->tls || uri->named_hosts[0] || !(uri->password[0] || uri->password_file[0]))
         return;
     sfid__survey_cure(s, "use TLS (rediss+...), or list the hosts that may be named, as in named_hosts=10.0.0.0/8");
@@ -165,7 +165,7 @@ static void check_permissions(struct sfid__survey *s) {
         sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
                           "user %.60s may not use the command evalsha: %s", user_of(s), sfid__redis_purpose("evalsha"));
     }
-    if (s->visit.settings.uri.replicas > 0 &&
+    if (s->visit.settings->uri->replicas > 0 &&
         sfid__visit_ask(&s->visit, 3, (const char *const[]){"WAIT", "0", "1"}, NULL) == SFID_EAUTH) {
         sfid__survey_cure(s, "ACL SETUSER %.60s +wait", user_of(s));
         sfid__survey_tell(s, SFID_CHECK_PERMISSIONS, SFID_CHECK_WARNING, SFID_EAUTH,
@@ -184,7 +184,7 @@ static void check_memory(struct sfid__survey *s) {
     const char *policy = sfid__redis_fact(&s->facts, "maxmemory_policy");
     const int64_t most = sfid__redis_fact_number(&s->facts, "maxmemory"), used = sfid__redis_fact_number(&s->facts, "used_memory");
     const int64_t wait = (sfid__redis_wait_ms(&s->visit.app) + 999) / 1000;
-    if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED) {
+    if (policy && strncmp(policy, "volatile", 8) == 0 && s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED) {
         sfid__survey_cure(s, "CONFIG SET maxmemory-policy noeviction, or give the app a server of its own");
         sfid__survey_tell(
             s, SFID_CHECK_MEMORY, SFID_CHECK_ERROR, SFID_EINVAL,
@@ -268,7 +268,7 @@ static bool check_min_replicas(struct sfid__survey *s) {
 /* Before 6.2.7 the server does not apply min-replicas to scripts; the script does, if min_good says how many there have to be. */
 static void check_min_good(struct sfid__survey *s) {
     const int64_t replicas = sfid__redis_fact_number(&s->facts, "connected_slaves");
-    if (s->visit.settings.uri.min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
+    if (s->visit.settings->uri->min_good > 0 || replicas < 2 || !sfid__redis_older(&s->facts, 60207))
         return;
     sfid__survey_cure(s, "add min_good=%" PRId64 " to the store URL of every process of the app", (replicas + 1) / 2);
     sfid__survey_tell(

@@ -59,7 +59,7 @@ static void check_skew(struct sfid__survey *s) {
                           app->round_ms / 2 + 1);
         return;
     }
-    sfid__redis_explain_skew(app, s->visit.settings.opt.heartbeat_ms, text, sizeof text);
+    sfid__redis_explain_skew(app, s->visit.settings->opt.heartbeat_ms, text, sizeof text);
     sfid__survey_cure(s, "let a time service (chrony, systemd-timesyncd) keep both right");
     sfid__survey_tell(s, SFID_CHECK_CLOCK, SFID_CHECK_WARNING, 0, "%s", text);
 }
@@ -95,7 +95,7 @@ static void check_pids(struct sfid__survey *s) {
     if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
         sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
     if (s->foreign > 0) {
-        const bool mixed = s->visit.settings.uri.registration == SFID__REGISTRATION_MIXED;
+        const bool mixed = s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED;
         sfid__survey_cure(
             s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
                      : "set registration=mixed in the store URL of every process, or give that program another app name");

@@ -85,6 +85,7 @@ static int find_layout(struct mark_survey *s) {
         s->opt.layout = &s->layout;
     else if (sfid_wide_layout_parse(noted + FINGERPRINT, &s->wide) == 0)
         s->opt.wide = &s->wide;
+    sfid__options_end(&s->settings);
     return sfid__options_read(&s->opt, &s->settings, &s->error);
 }
 
@@ -236,6 +237,7 @@ static int survey_ask(const sfid_options *opt, uint64_t pid, int (*what)(struct 
             rc = what(s);
         sfid__dir_close(&s->marks);
         sfid__dir_close(&s->pages);
+        sfid__options_end(&s->settings);
         sfid__guest_leave(&s->guest);
         *out = s->info;
     }

@@ -174,8 +174,8 @@ static int pid_begin(struct pid_survey *s, const sfid_options *opt, uint64_t pid
     int rc = sfid__visit_begin(v, opt);
     unsigned at = v->servers > 1 ? v->servers : 0;
     for (unsigned i = 0; rc == 0 && v->servers > 1 && i < v->servers; i++) {
-        rc = sfid__pool_member(&v->whole, i, &v->settings, &v->error);
-        if (rc == 0 && pid >= (uint64_t)v->settings.opt.pid_min && pid <= (uint64_t)v->settings.opt.pid_max)
+        const sfid_options *one = &sfid__options_server(&v->whole, i)->opt;
+        if (pid >= (uint64_t)one->pid_min && pid <= (uint64_t)one->pid_max)
             at = i;
     }
     if (rc == 0 && at == v->servers)

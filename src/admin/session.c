@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "admin/session.h"
 
-#include "lease/options.h"
-
 #include "base/clock.h"
 #include "lease/store.h"
 
@@ -33,7 +31,8 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
                           v->whole.opt.app);
     if (!served)
         return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
-    v->servers = sfid__pool_count(&v->whole);
+    v->servers = sfid__options_servers(&v->whole);
+    sfid__options_widen(&v->whole);
     return 0;
 }
 
@@ -42,10 +41,8 @@ int sfid__visit_server(struct sfid__visit *v, unsigned i) {
     v->app = (struct sfid__redis_app){.name = ""};
     /* Each server has its own, so that one that is away uses up none of another's. */
     v->deadline_ms = sfid__deadline_now_ms() + v->whole.opt.open_timeout_ms;
-    if (sfid__pool_member(&v->whole, i, &v->settings, &v->error) < 0)
-        return v->error.code;
-    sfid__options_widen(&v->settings);
-    const int rc = sfid__redis_app_begin(&v->app, &v->settings, &v->error);
+    v->settings = sfid__options_server(&v->whole, i);
+    const int rc = sfid__redis_app_begin(&v->app, v->settings, &v->error);
     sfid__reply_of_many(&v->app.reply, &v->many);
     return rc;
 }
@@ -56,6 +53,7 @@ int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {
     if (v == NULL)
         return rc;
     sfid__redis_app_end(&v->app);
+    sfid__options_end(&v->whole);
     if (v->begun)
         sfid__guest_leave(&v->guest);
     free(v);

@@ -4,12 +4,13 @@
 #define SFID_ADMIN_SESSION_H
 
 #include "base/guest.h"
-#include "lease/pool.h"
+#include "lease/options.h"
 #include "lease/script.h"
 
 /* On the heap, zeroed: a reply is larger than the stack of some threads. */
 struct sfid__visit {
-    struct sfid__settings whole, settings; /* as given; of the server that is asked */
+    struct sfid__settings whole;
+    const struct sfid__settings *settings; /* of the server that is asked */
     unsigned servers;                      /* of a pool; 1 for any other store */
     struct sfid__redis_app app;
     struct sfid__reply_many many; /* of app */

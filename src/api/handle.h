@@ -21,7 +21,8 @@ struct sfid__rest {
     struct sfid__holder holding;      /* with an app; else all zero but for the error */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page before this open */
-    struct sfid__kept *kept;          /* shared: to open the next page with; NULL: there is none */
+    struct sfid__settings *settings;  /* shared: to open the next page with; NULL: there are none */
+    bool owns;                        /* shared: they are this handle's; else of the one that came before it */
     _Atomic uint64_t mover;           /* shared: the process (process.h) whose thread opens the next page, or has; 0: none */
     _Atomic int64_t move_ms;          /* shared: monotonic; not before this. The mover sets it, and any call reads it */
 };

@@ -26,7 +26,8 @@
 /* Closed handles that were open once: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid__generator *) closed_handles;
 
-static int open_new(struct sfid **out, const sfid_options *opt, unsigned page);
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page, int64_t timeout_ms,
+                     struct sfid__error *err);
 static void close_handle(struct sfid *g);
 
 /* ---- on to the next page -------------------------------------------------- */
@@ -48,9 +49,10 @@ static void *move_on(void *arg) {
     struct sfid *g = (struct sfid *)(void *)rest->keeper.generator, *next = NULL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     pthread_detach(pthread_self());
-    sfid_options opt = rest->kept->opt;
-    opt.open_timeout_ms = SFID__MIN(opt.open_timeout_ms, MOVE_TIMEOUT_MS);
-    if (may_move(g, rest) && open_new(&next, &opt, rest->holding.page + 1) == 0 && may_move(g, rest)) {
+    struct sfid__error ignored = {.code = 0};
+    const int64_t timeout_ms = SFID__MIN(rest->settings->opt.open_timeout_ms, MOVE_TIMEOUT_MS);
+    if (may_move(g, rest) && open_page(&next, rest->settings, rest->holding.page + 1, timeout_ms, &ignored) == 0 &&
+        may_move(g, rest)) {
         sfid__draw_move(&g->generator, &next->generator);
     } else {
         if (next)
@@ -73,7 +75,7 @@ static void page_wanted(struct sfid__generator *generator) {
     const uint64_t us = sfid__process(); /* a child has no copy of its parent's thread */
     bool started = false;
     const int64_t from_ms = atomic_load_explicit(&rest->move_ms, memory_order_relaxed); /* as in move_on() */
-    if (mover != us && rest->kept && sfid__monotonic_ms(generator->clock) >= from_ms &&
+    if (mover != us && rest->settings && sfid__monotonic_ms(generator->clock) >= from_ms &&
         atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire, memory_order_relaxed)) {
         struct sfid__guest guest;
         pthread_t thread;
@@ -137,18 +139,19 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 
 /* With an app: a lock or lease holds the pid, and the page outlives the process. */
 static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t deadline_ms,
-                    struct sfid__record **r) {
+                    struct sfid__record **r, struct sfid__error *err) {
     struct sfid__holder *h = &rest->holding;
     const bool by_crew = !settings->shared && settings->opt.on_event == NULL; /* as sfid__keeper_in_crew() says, once it is open */
     if (by_crew && !sfid__watch_prepare()) /* before a fork: the family looks there for who keeps the page */
-        return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
-    const int rc = sfid__holder_open(h, &g->generator, settings, deadline_ms);
-    if (rc < 0)
-        return rc;
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
+        *err = h->error;
+        return err->code;
+    }
     *r = sfid__page_current(g->generator.page);
     if (!settings->joins)
         g->generator.keeper_wanted = keeper_wanted;
-    if (rest->kept && h->page + 1 < SFID__SHARED_PAGES)
+    if (rest->settings && h->page + 1 < SFID__SHARED_PAGES)
         g->generator.page_wanted = page_wanted;
     rest->keeper.holding = h;
     rest->issued_before =
@@ -157,9 +160,9 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
 }
 
 static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
-                       struct sfid__record **r) {
+                       struct sfid__record **r, struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
-    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, &rest->holding.error);
+    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, err);
     if (rc < 0)
         return rc;
     g->page = sfid__memory_page(rest->memory);
@@ -175,8 +178,8 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
 }
 
 /* Lets IDs be generated, and starts the keeper: to renew if there is a store, to report events if the caller wants them. */
-static int start(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
-                 struct sfid__record *r) {
+static int start(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record *r,
+                 struct sfid__error *err) {
     struct sfid__keeper *k = &rest->keeper;
     const sfid_options *opt = &settings->opt;
     k->generator = g;
@@ -191,20 +194,25 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     const int why = (k->holding || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
     if (why > 0) {
         sfid__generator_stop(g);
-        return sfid__fail_errno(&rest->holding.error, SFID_ENOMEM, why, "cannot start the background thread");
+        return sfid__fail_errno(err, SFID_ENOMEM, why, "cannot start the background thread");
     }
     return 0;
 }
 
-/* Frees everything but the error's text. */
+static void drop_settings(struct sfid__settings *settings) {
+    sfid__options_end(settings);
+    free(settings);
+}
+
 static void rest_let_go(struct sfid__rest *rest) {
     sfid__holder_drop(&rest->holding);
     sfid__text_drop(&rest->keeper.failure);
     if (rest->memory)
         sfid__memory_leave(rest->memory);
     rest->memory = NULL;
-    sfid__options_free(rest->kept);
-    rest->kept = NULL;
+    if (rest->owns)
+        drop_settings(rest->settings);
+    rest->settings = NULL;
 }
 
 /* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
@@ -220,20 +228,21 @@ static void widen(struct sfid *g, const struct sfid__settings *settings) {
     sfid__generator_widen(&g->generator);
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings) {
+static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t timeout_ms,
+                       struct sfid__error *err) {
     struct sfid__record *r = NULL;
     const sfid_options *opt = &settings->opt;
     if (opt->wide)
         widen(g, settings);
     if (settings->shared)
         sfid__generator_share(&g->generator);
-    int rc = configure(&g->generator, &rest->keeper, opt, &rest->holding.error);
+    int rc = configure(&g->generator, &rest->keeper, opt, err);
     if (rc == 0 && settings->store)
-        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + opt->open_timeout_ms, &r);
+        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + timeout_ms, &r, err);
     else if (rc == 0)
-        rc = open_memory(&g->generator, rest, settings, &r);
+        rc = open_memory(&g->generator, rest, settings, &r, err);
     if (rc == 0)
-        rc = start(&g->generator, rest, settings, r);
+        rc = start(&g->generator, rest, settings, r, err);
     if (rc < 0)
         rest_let_go(rest);
     return rc;
@@ -259,24 +268,37 @@ static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
     return g;
 }
 
-/* page: the first to try of those that processes share. */
-static int open_new(struct sfid **out, const sfid_options *opt, unsigned page) {
-    struct sfid__settings settings;
+/* Makes a handle, and opens it unless err has a code. page: the first to try of those that processes share. */
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page, int64_t timeout_ms,
+                     struct sfid__error *err) {
     struct sfid__rest *rest = calloc(1, sizeof *rest);
-    int rc = rest ? sfid__options_read(opt, &settings, &rest->holding.error) : SFID_ENOMEM;
-    struct sfid *g = make_handle(rc == 0 ? handle_bytes(&settings) : sizeof *g, rest);
-    if (g == NULL) {
+    struct sfid *g = make_handle(err->code ? sizeof *g : handle_bytes(settings), rest);
+    if ((*out = g) == NULL) {
         free(rest);
         return SFID_ENOMEM;
     }
-    *out = g;
-    settings.page = page;
-    if (rc == 0 && settings.shared && !settings.joins && settings.opt.pid < 0)
-        rest->kept = sfid__options_keep(opt, &settings);
-    if (rc == 0)
-        rc = open_handle(g, rest, &settings);
-    if (rc < 0) /* otherwise a callback may look at it by now */
-        rest->failed = rc;
+    if (err->code == 0) {
+        rest->holding.page = page;
+        rest->settings = settings->kept ? settings : NULL;
+        rest->owns = settings->kept && page == 0;
+        if (open_handle(g, rest, settings, timeout_ms, err) == 0)
+            return 0; /* a callback may look at the rest by now */
+    }
+    rest->holding.error = *err;
+    return rest->failed = err->code;
+}
+
+static int open_new(struct sfid **out, const sfid_options *opt) {
+    struct sfid__error err = {.code = 0};
+    struct sfid__settings *settings = malloc(sizeof *settings);
+    if (settings == NULL)
+        return SFID_ENOMEM;
+    if (sfid__options_read(opt, settings, &err) == 0 && settings->shared && !settings->joins && settings->opt.pid < 0)
+        sfid__options_keep(settings);
+    const bool kept = settings->kept;
+    const int rc = open_page(out, settings, 0, settings->opt.open_timeout_ms, &err);
+    if (!kept || *out == NULL)
+        drop_settings(settings);
     return rc;
 }
 
@@ -288,7 +310,7 @@ int sfid_open(sfid **out, const sfid_options *opt) {
     sfid__process_prepare();
     sfid__guest_enter(&guest);
     sfid__signs_prepare();
-    const int rc = open_new(out, opt, 0);
+    const int rc = open_new(out, opt);
     sfid__guest_leave(&guest);
     return rc;
 }

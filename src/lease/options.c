@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define APP_MAX 64
-
 /* ---- the list of options ------------------------------------------------- */
 
 struct listed {
@@ -44,14 +42,18 @@ enum {
 
 static int bad(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "%s", what); }
 
-static int check_app(const char *app, struct sfid__error *err) {
+static int check_app(struct sfid__settings *out, struct sfid__error *err) {
     char shown[80];
+    const char *app = out->opt.app;
     const size_t len = strlen(app), good = strspn(app, SFID__ALNUM "_.{}-");
-    if (len > 0 && len <= APP_MAX && app[0] != '.' && good == len)
+    if (len > 0 && len <= SFID__APP_MAX && app[0] != '.' && good == len) {
+        out->opt.app = memmove(out->app, app, len + 1);
         return 0;
+    }
     sfid__printable(shown, sizeof shown, app, len);
-    if (len == 0 || len > APP_MAX)
-        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len, APP_MAX);
+    if (len == 0 || len > SFID__APP_MAX)
+        return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has %zu characters: it should have 1 to %d", shown, len,
+                          SFID__APP_MAX);
     if (app[0] == '.')
         return sfid__fail(err, SFID_EINVAL, "app name \"%s\" begins with a dot", shown);
     return sfid__fail(err, SFID_EINVAL, "app name \"%s\" has an invalid character at position %zu; use A-Z a-z 0-9 _ . { } -",
@@ -305,6 +307,7 @@ static int read_wide(struct sfid__settings *out, struct sfid__error *err) {
     if (sfid__wide_plan(o->wide, &out->plan) < 0)
         return bad(err, "wide is not a valid layout; make it with sfid_wide_layout_parse");
     out->wide = *o->wide;
+    o->wide = &out->wide;
     o->layout = &out->plan.engine;
     return out->plan.by_host ? share_worker(out, err) : 0;
 }
@@ -326,66 +329,56 @@ int sfid__options_copy(const sfid_options *given, sfid_options *opt, struct sfid
     return 0;
 }
 
-/* ---- options kept for later ------------------------------------------------ */
+/* ---- the whole ----------------------------------------------------------- */
 
-static const char *keep(const char *text, bool *full) {
-    char *copy = text ? strdup(text) : NULL;
-    *full = *full || (text && copy == NULL);
-    return copy;
-}
-
-struct sfid__kept *sfid__options_keep(const sfid_options *given, const struct sfid__settings *settings) {
-    struct sfid__error ignored = {.code = 0};
-    struct sfid__kept *kept = calloc(1, sizeof *kept);
-    bool full = false;
-    if (kept == NULL || sfid__options_copy(given, &kept->opt, &ignored) < 0) {
-        free(kept);
-        return NULL;
-    }
-    sfid_options *o = &kept->opt;
-    const char *run = sfid__dir_name_run(o->run_dir, &ignored), *state = sfid__dir_name_state(o->state_dir, &ignored);
-    o->app = keep(o->app, &full);
-    o->store = keep(o->store, &full);
-    o->run_dir = run;
-    o->state_dir = state;
-    if (o->layout)
-        o->layout = memcpy(&kept->layout, o->layout, sizeof kept->layout);
-    if (o->wide)
-        o->wide = memcpy(&kept->wide, o->wide, sizeof kept->wide);
-    if (settings->plan.by_host)
-        o->pid = (int64_t)settings->worker;
-    if (!full && run && state)
-        return kept;
-    sfid__options_free(kept);
-    return NULL;
-}
-
-void sfid__options_free(struct sfid__kept *kept) {
-    if (kept == NULL)
-        return;
-    free((char *)(uintptr_t)kept->opt.app);
-    free((char *)(uintptr_t)kept->opt.store);
-    free((char *)(uintptr_t)kept->opt.run_dir);
-    free((char *)(uintptr_t)kept->opt.state_dir);
-    free(kept);
-}
-
-int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
-    *out = (struct sfid__settings){.store = NULL};
+static int read_all(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
     sfid_options *o = &out->opt;
     if (sfid__options_copy(given, o, err) < 0)
         return err->code;
     if (o->wide && read_wide(out, err) < 0)
         return err->code;
-    const sfid_layout *l = o->layout = sfid__layout_or_default(o->layout);
+    const sfid_layout *l = sfid__layout_or_default(o->layout);
     if (o->wide == NULL && sfid_layout_check(l) < 0)
         return bad(err, "the layout is invalid; make it with SFID_LAYOUT or sfid_layout_parse");
+    out->plan.engine = *l;
+    o->layout = l = &out->plan.engine;
     out->fingerprint = out->of_pages = sfid__layout_fingerprint(l);
-    if (o->app && check_app(o->app, err) < 0)
+    if (o->app && check_app(out, err) < 0)
         return err->code;
     if (check_pid(o, l, err) < 0 || choose_store(out, err) < 0 || choose_range(out, err) < 0 || check_policy(o, l, err) < 0 ||
         check_lease(o, err) < 0 || finish_store(out, err) < 0 || check_dir("run_dir", o->run_dir, err) < 0 ||
         check_dir("state_dir", o->state_dir, err) < 0)
         return err->code;
     return 0;
+}
+
+int sfid__options_read(const sfid_options *given, struct sfid__settings *out, struct sfid__error *err) {
+    *out = (struct sfid__settings){.store = NULL};
+    if (read_all(given, out, err) == 0)
+        return err->code = 0;
+    sfid__options_end(out);
+    return err->code;
+}
+
+void sfid__options_keep(struct sfid__settings *s) {
+    struct sfid__error ignored;
+    s->run_dir = sfid__dir_name_run(s->opt.run_dir, &ignored);
+    s->state_dir = sfid__dir_name_state(s->opt.state_dir, &ignored);
+    if (s->run_dir == NULL || s->state_dir == NULL)
+        return;
+    s->opt.run_dir = s->run_dir;
+    s->opt.state_dir = s->state_dir;
+    s->opt.store = NULL;
+    s->kept = true;
+}
+
+void sfid__options_end(struct sfid__settings *s) {
+    for (unsigned i = 0; i < s->count; i++)
+        sfid__options_end(&s->servers[i]);
+    free(s->servers);
+    sfid__uri_drop(s->uri);
+    free(s->shown);
+    free(s->run_dir);
+    free(s->state_dir);
+    *s = (struct sfid__settings){.store = NULL};
 }

@@ -327,18 +327,18 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .max_skew_ms = opt->max_skew_ms,
                                     .pid_min = (uint64_t)opt->pid_min,
                                     .pid_max = (uint64_t)opt->pid_max,
-                                    .registers = settings->uri.registration != SFID__REGISTRATION_OFF,
+                                    .registers = settings->uri->registration != SFID__REGISTRATION_OFF,
                                     .short_ms = settings->short_ms,
                                     .share = settings->share,
-                                    .min_good = settings->uri.min_good,
-                                    .timeout_ms = settings->uri.timeout_ms};
+                                    .min_good = settings->uri->min_good,
+                                    .timeout_ms = settings->uri->timeout_ms};
     sfid__reply_of_few(&app->reply, &app->few);
     if (settings->lends_range)
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);
     snprintf(app->shown, sizeof app->shown, "%s", settings->shown);
-    app->whole = settings->uri.bare && !strstr(app->shown, "...");
-    return sfid__route_begin(&app->route, &settings->uri, app->name, err);
+    app->whole = settings->uri->bare && !strstr(app->shown, "...");
+    return sfid__route_begin(&app->route, settings->uri, app->name, err);
 }
 
 void sfid__redis_app_end(struct sfid__redis_app *app) { sfid__route_end(&app->route); }

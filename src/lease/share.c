@@ -146,7 +146,7 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
     const int64_t began_ms = sfid__holder_monotonic_ms(h),
                   spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
     const int64_t ask_ms = h->deadline_ms - SFID__MIN(spell_ms, h->store->exchange_ms);
-    int64_t nap_ns = SFID__PAUSE_FIRST_NS, first = h->settings->page;
+    int64_t nap_ns = SFID__PAUSE_FIRST_NS, first = h->page;
     struct sfid__error away = {.code = 0};
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;

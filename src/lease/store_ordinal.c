@@ -127,7 +127,10 @@ static int ordinal_read_option(const char *text, struct sfid__settings *out, str
     if (!number_of(value, &out->opt.pid))
         return sfid__fail(err, SFID_EINVAL, TITLE ": %s \"%s\" is no number, and no name that ends in one, such as app-3", source,
                           shown);
-    snprintf(out->shown, sizeof out->shown, "%s \"%s\"", source, shown);
+    if (asprintf(&out->shown, "%s \"%s\"", source, shown) < 0) {
+        out->shown = NULL;
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    }
     out->elsewhere = true;
     return sfid__store_local.read(text, out, err);
 }

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * store_pool.c - leases from several Redis servers that know nothing of one
- * another.
+ * store_pool.c - the store "pool:1-1023=redis://a:…@host/0 1024-2047=redis://b:…@host/0".
+ *
+ * Each server lends a range of pids, and knows nothing of the others. What
+ * keeps a server from lending another's range, after a list was reordered or
+ * an address was given to another machine: each range has a user of its own,
+ * which exists on the one server that lends it.
  *
  * Each member is a Redis store of its own (store_redis.c), for its own range of
  * pids. A pid stays with its server: only that one renews and releases it. A
  * claim asks the server that answered last, and goes on to the next if that is
  * away, refuses, or has no pid now. So the proof for one server is enough, as
  * long as ranges are disjoint, also between processes that read different lists:
- * see pool.h and doc/pool.md.
+ * see doc/pool.md.
  *
  * A claim that was granted by a server whose answer was lost blocks that pid
  * until its first window ends.
  */
-#include "lease/pool.h"
-
-#include "base/hash.h"
 #include "base/clock.h"
+#include "base/hash.h"
+#include "lease/redis_options.h"
 #include "lease/store.h"
 #include "redis/uri_text.h"
 
@@ -26,6 +29,7 @@
 #include <string.h>
 
 #define PREFIX "pool:"
+#define SERVERS_MOST 16
 
 struct member {
     struct sfid__store *store;
@@ -38,7 +42,7 @@ struct pool_store {
     unsigned count, turn; /* turn: whom a claim asks first */
     uint64_t window;      /* ticks that the last answer granted */
     uint64_t pause;       /* ticks from one failed renewal to the end of the next one, at most */
-    struct member members[SFID__POOL_MOST];
+    struct member members[SERVERS_MOST];
     char shown[SFID__URI_SHOWN];
 };
 
@@ -71,14 +75,14 @@ static bool next_range(struct sfid__part *rest, struct range *r, struct sfid__er
 }
 
 /* Lists the ranges. Returns how many, or a negative code. */
-static int list_ranges(const char *text, struct range ranges[SFID__POOL_MOST], struct sfid__error *err) {
+static int list_ranges(const char *text, struct range ranges[SERVERS_MOST], struct sfid__error *err) {
     struct sfid__part rest = {text + strlen(PREFIX), strlen(text) - strlen(PREFIX)};
     struct range r;
     int n = 0;
     err->code = 0;
     while (next_range(&rest, &r, err)) {
-        if (n == SFID__POOL_MOST)
-            return sfid__fail(err, SFID_EINVAL, "store \"pool:\": more than %d ranges are given", SFID__POOL_MOST);
+        if (n == SERVERS_MOST)
+            return sfid__fail(err, SFID_EINVAL, "store \"pool:\": more than %d ranges are given", SERVERS_MOST);
         for (int i = 0; i < n; i++)
             if (r.min <= ranges[i].max && ranges[i].min <= r.max)
                 return sfid__fail(err, SFID_EINVAL,
@@ -93,46 +97,7 @@ static int list_ranges(const char *text, struct range ranges[SFID__POOL_MOST], s
     return err->code ? err->code : n;
 }
 
-static int read_url(const struct range *r, struct sfid__uri *out, struct sfid__error *err) {
-    char url[4096];
-    struct sfid__error why;
-    if (r->url.len >= sizeof url)
-        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": the URL is too long", r->min, r->max);
-    memcpy(url, r->url.at, r->url.len);
-    url[r->url.len] = '\0';
-    int rc = sfid__uri_parse(url, out, &why);
-    if (rc == 0 && (out->pid_min >= 0 || out->pid_max >= 0))
-        rc = sfid__fail(&why, SFID_EINVAL, "pids, pid_min and pid_max belong before the URL, as MIN-MAX=");
-    if (rc == 0 && out->user[0] == '\0')
-        rc = sfid__fail(&why, SFID_EINVAL,
-                        "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
-    return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s", r->min, r->max, why.text) : 0;
-}
-
 /* ---- members --------------------------------------------------------------- */
-
-unsigned sfid__pool_count(const struct sfid__settings *s) {
-    struct range ranges[SFID__POOL_MOST];
-    struct sfid__error ignored;
-    const int n = s->store == &sfid__store_pool ? list_ranges(s->opt.store, ranges, &ignored) : 1;
-    return n > 0 ? (unsigned)n : 0;
-}
-
-int sfid__pool_member(const struct sfid__settings *s, unsigned i, struct sfid__settings *out, struct sfid__error *err) {
-    struct range ranges[SFID__POOL_MOST];
-    *out = *s;
-    if (s->store != &sfid__store_pool)
-        return 0;
-    const int n = list_ranges(s->opt.store, ranges, err);
-    if (n < 0 || read_url(&ranges[i], &out->uri, err) < 0)
-        return err->code;
-    out->store = &sfid__store_redis;
-    out->ranged = false;
-    out->lends_range = true;
-    out->opt.pid_min = (int64_t)ranges[i].min;
-    out->opt.pid_max = (int64_t)ranges[i].max;
-    return sfid__store_redis.finish(out, err);
-}
 
 static struct member *member_of(struct pool_store *s, uint64_t pid) {
     for (unsigned i = 0; i < s->count; i++)
@@ -303,15 +268,15 @@ static const struct sfid__store_ops ops = {.claim = pool_claim,
                                            .probe = pool_probe,
                                            .drop = pool_drop};
 
-static int make_members(struct pool_store *s, const struct sfid__settings *settings, struct sfid__settings *part,
-                        const char *identity, struct sfid__error *err) {
-    for (unsigned i = 0; i < sfid__pool_count(settings); i++) {
-        struct member *m = &s->members[i];
-        if (sfid__pool_member(settings, i, part, err) < 0 || sfid__store_redis.make(&m->store, part, identity, err) < 0)
+static int make_members(struct pool_store *s, const struct sfid__settings *settings, const char *identity,
+                        struct sfid__error *err) {
+    for (; s->count < settings->count; s->count++) {
+        const struct sfid__settings *one = &settings->servers[s->count];
+        struct member *m = &s->members[s->count];
+        if (sfid__store_redis.make(&m->store, one, identity, err) < 0)
             return err->code;
-        m->pid_min = (uint64_t)part->opt.pid_min;
-        m->pid_max = (uint64_t)part->opt.pid_max;
-        s->count++;
+        m->pid_min = (uint64_t)one->opt.pid_min;
+        m->pid_max = (uint64_t)one->opt.pid_max;
         s->store.exchange_ms += m->store->exchange_ms;
         s->store.settings = sfid__hash(s->store.settings, &m->store->settings, sizeof m->store->settings);
     }
@@ -321,17 +286,11 @@ static int make_members(struct pool_store *s, const struct sfid__settings *setti
 static int pool_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
                      struct sfid__error *err) {
     struct pool_store *s = calloc(1, sizeof *s);
-    struct sfid__settings *part = malloc(sizeof *part);
-    if (s == NULL || part == NULL) {
-        free(s);
-        free(part);
+    if (s == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    }
-    const int rc = make_members(s, settings, part, identity, err);
-    free(part);
-    if (rc < 0) {
+    if (make_members(s, settings, identity, err) < 0) {
         pool_drop(&s->store);
-        return rc;
+        return err->code;
     }
     s->store.ops = &ops;
     s->store.said = &s->said;
@@ -349,64 +308,88 @@ static int pool_make(struct sfid__store **out, const struct sfid__settings *sett
 
 /* ---- options --------------------------------------------------------------- */
 
-/* Two ranges with one user could be lent by one server after the list was changed. */
-static int check_users(const struct sfid__uri *a, const struct sfid__uri *b, struct sfid__error *err) {
-    if (strcmp(a->user, b->user) != 0)
-        return 0;
-    return sfid__fail(
-        err, SFID_EINVAL,
-        "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on the server "
-        "that lends it",
-        a->user);
+static int bad_pool(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %s", what); }
+
+/* Reads the URL of a range. */
+static int read_server(const struct range *r, struct sfid__settings *out, struct sfid__error *err) {
+    char url[4096];
+    struct sfid__error why;
+    if (r->url.len >= sizeof url)
+        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": the URL is too long", r->min, r->max);
+    memcpy(url, r->url.at, r->url.len);
+    url[r->url.len] = '\0';
+    int rc = sfid__redis_options_read(url, out, &why);
+    if (rc == 0 && (out->store_min >= 0 || out->store_max >= 0))
+        rc = sfid__fail(&why, SFID_EINVAL, "pids, pid_min and pid_max belong before the URL, as MIN-MAX=");
+    if (rc == 0 && out->uri->user[0] == '\0')
+        rc = sfid__fail(&why, SFID_EINVAL,
+                        "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
+    out->store_min = (int64_t)r->min;
+    out->store_max = (int64_t)r->max;
+    return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s", r->min, r->max, why.text) : 0;
+}
+
+/* Checks what the URLs of a pool have to have in common, and what not. */
+static int check_with_first(const struct sfid__settings *pool, unsigned i, struct sfid__error *err) {
+    const struct sfid__uri *first = pool->servers[0].uri, *uri = pool->servers[i].uri;
+    for (unsigned k = 0; k < i; k++) /* two ranges with one user could be lent by one server after the list was changed */
+        if (strcmp(pool->servers[k].uri->user, uri->user) == 0)
+            return sfid__fail(err, SFID_EINVAL,
+                              "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on "
+                              "the server that lends it",
+                              uri->user);
+    if (uri->registration != first->registration)
+        return bad_pool(err, "registration differs between the servers; set one value for all");
+    return uri->share == first->share ? 0 : bad_pool(err, "only some of the servers have share=1; set it for all or for none");
 }
 
 static int pool_read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    struct range ranges[SFID__POOL_MOST];
+    struct range ranges[SERVERS_MOST];
     const int n = list_ranges(text, ranges, err);
     if (n < 0)
         return n;
-    struct sfid__uri *uris = calloc((size_t)n, sizeof *uris);
-    int rc = uris ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
+    if ((out->servers = calloc((size_t)n, sizeof *out->servers)) == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    out->count = (unsigned)n;
     out->store_min = INT64_MAX;
-    for (int i = 0; i < n && rc == 0; i++) {
-        rc = read_url(&ranges[i], &uris[i], err);
-        for (int k = 0; k < i && rc == 0; k++)
-            rc = check_users(&uris[k], &uris[i], err);
-        if (rc == 0 && uris[i].registration != uris[0].registration)
-            rc = sfid__fail(err, SFID_EINVAL, "store \"pool:\": registration differs between the servers; set one value for all");
-        if (rc == 0 && uris[i].share != uris[0].share)
-            rc = sfid__fail(err, SFID_EINVAL, "store \"pool:\": only some of the servers have share=1; set it for all or for none");
-        out->store_min = SFID__MIN(out->store_min, (int64_t)ranges[i].min);
-        out->store_max = SFID__MAX(out->store_max, (int64_t)ranges[i].max);
+    for (unsigned i = 0; i < out->count; i++) {
+        if (read_server(&ranges[i], &out->servers[i], err) < 0 || check_with_first(out, i, err) < 0)
+            return err->code;
+        out->store_min = SFID__MIN(out->store_min, out->servers[i].store_min);
+        out->store_max = SFID__MAX(out->store_max, out->servers[i].store_max);
     }
-    if (rc == 0) {
-        out->uri = uris[0];
-        out->shared = out->shared || uris[0].share;
-    }
-    free(uris);
-    return rc;
+    out->shared = out->shared || out->servers[0].shared;
+    return 0;
 }
 
-/* The members' rules, and a fingerprint of the whole list: a slot of another list is not continued. */
+/* The settings of each server, the rules of all, and a fingerprint of the list: a slot of another list is not continued. */
 static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
-    struct sfid__settings *part = malloc(sizeof *part);
     char server[SFID__URI_WHOLE];
     uint64_t of_pages = out->fingerprint;
-    int rc = part ? 0 : sfid__fail(err, SFID_ENOMEM, "out of memory");
-    for (unsigned i = 0, n = sfid__pool_count(out); i < n && rc == 0; i++) {
-        rc = sfid__pool_member(out, i, part, err);
-        sfid__uri_describe(&part->uri, server, sizeof server);
-        const uint64_t range[] = {(uint64_t)part->opt.pid_min, (uint64_t)part->opt.pid_max};
+    for (unsigned i = 0; i < out->count; i++) {
+        struct sfid__settings *one = &out->servers[i];
+        const struct sfid__settings read = *one;
+        *one = *out;
+        one->store = &sfid__store_redis;
+        one->uri = read.uri;
+        one->servers = NULL;
+        one->count = 0;
+        one->ranged = false;
+        one->lends_range = true;
+        one->opt.store = one->opt.run_dir = one->opt.state_dir = NULL; /* the pool's */
+        one->opt.pid_min = read.store_min;
+        one->opt.pid_max = read.store_max;
+        if (sfid__redis_options_finish(one, err) < 0)
+            return err->code;
+        sfid__uri_describe(one->uri, server, sizeof server);
+        const int64_t range[] = {read.store_min, read.store_max};
         of_pages = sfid__hash(sfid__hash(of_pages, server, strlen(server)), range, sizeof range);
     }
-    if (rc == 0) {
-        out->window_ms = part->window_ms;
-        out->short_ms = part->short_ms;
-        out->share = part->share;
-        out->of_pages = of_pages;
-    }
-    free(part);
-    return rc;
+    out->window_ms = out->servers[0].window_ms;
+    out->short_ms = out->servers[0].short_ms;
+    out->share = out->servers[0].share;
+    out->of_pages = of_pages;
+    return 0;
 }
 
 const struct sfid__store_kind sfid__store_pool = {

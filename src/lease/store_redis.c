@@ -421,9 +421,9 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     }
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->keeps = opt->keep_pid != 0;
-    s->replicas = settings->uri.replicas;
-    s->idle_close = settings->uri.idle_close;
-    s->mixed = settings->uri.registration == SFID__REGISTRATION_MIXED;
+    s->replicas = settings->uri->replicas;
+    s->idle_close = settings->uri->idle_close;
+    s->mixed = settings->uri->registration == SFID__REGISTRATION_MIXED;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms);
     s->store.ops = &ops;
     s->store.said = &s->said;
@@ -448,11 +448,11 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     /* Processes that share a lease have to give the script the same of all this. App and layout are compared elsewhere. */
     const struct sfid__redis_app *a = &s->app;
     const uint64_t same[] = {a->window_ms, a->short_ms, a->share,   a->min_good,
-                             a->budget_ms, a->pid_min,  a->pid_max, settings->uri.registration};
+                             a->budget_ms, a->pid_min,  a->pid_max, settings->uri->registration};
     s->store.settings = sfid__hash(SFID__HASH_SEED, same, sizeof same) | 1;
     s->store.exchange_ms = s->app.timeout_ms;
     s->store.server = s->app.shown;
-    s->store.group = sfid__route_server(&settings->uri, s->app.name);
+    s->store.group = sfid__route_server(settings->uri, s->app.name);
     *out = &s->store;
     return 0;
 }

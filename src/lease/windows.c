@@ -14,7 +14,7 @@ static void choose(struct sfid__settings *out) {
     const uint64_t unit = o->layout->unit_ms, w = (o->short_ms + unit - 1) / unit * unit;
     out->window_ms = (o->ttl_ms + unit - 1) / unit * unit;
     const bool none = o->layout->pid_bits < SHORT_PID_BITS || w < 2 * unit || out->window_ms < 2 * w ||
-                      out->uri.registration == SFID__REGISTRATION_MIXED;
+                      out->uri->registration == SFID__REGISTRATION_MIXED;
     out->short_ms = none ? 0 : w;
     out->share = none ? 0 : SHARE;
 }
@@ -22,7 +22,7 @@ static void choose(struct sfid__settings *out) {
 /* When the server forgets, a holder goes on if its limit lies skew_budget_ms past that, whenever its last renewal was. */
 static uint64_t least_window(const struct sfid__settings *s, uint64_t heartbeat_ms) {
     const uint64_t unit = s->opt.layout->unit_ms;
-    return ((s->opt.skew_budget_ms + heartbeat_ms + 2 * (uint64_t)s->uri.timeout_ms + unit - 1) / unit + 1) * unit;
+    return ((s->opt.skew_budget_ms + heartbeat_ms + 2 * (uint64_t)s->uri->timeout_ms + unit - 1) / unit + 1) * unit;
 }
 
 static int check_window(const struct sfid__settings *s, const char *name, uint64_t window_ms, uint64_t heartbeat_ms,
@@ -33,17 +33,18 @@ static int check_window(const struct sfid__settings *s, const char *name, uint64
         return 0;
     return sfid__fail(err, SFID_EINVAL,
                       "%s %" PRIu64 " is too short: when the server forgets the app, holders would stop for up to %" PRIu64
-                      " ms; at least %" PRIu64 " is needed: skew_budget_ms %" PRIu32 " + heartbeat %" PRIu64 " + 2 * timeout %" PRIu32
-                      ", and a tick of %" PRIu32 "; or set a smaller skew_budget_ms",
-                      name, window_ms, window_ms + o->skew_budget_ms, least, o->skew_budget_ms, heartbeat_ms, s->uri.timeout_ms,
+                      " ms; at least %" PRIu64 " is needed: skew_budget_ms %" PRIu32 " + heartbeat %" PRIu64
+                      " + 2 * timeout %" PRIu32 ", and a tick of %" PRIu32 "; or set a smaller skew_budget_ms",
+                      name, window_ms, window_ms + o->skew_budget_ms, least, o->skew_budget_ms, heartbeat_ms, s->uri->timeout_ms,
                       o->layout->unit_ms);
 }
 
 static int check_windows(const struct sfid__settings *s, struct sfid__error *err) {
     const sfid_options *o = &s->opt;
-    if (s->uri.registration == SFID__REGISTRATION_MIXED && s->window_ms + o->skew_budget_ms < MIXED_LEAST_MS)
+    if (s->uri->registration == SFID__REGISTRATION_MIXED && s->window_ms + o->skew_budget_ms < MIXED_LEAST_MS)
         return sfid__fail(err, SFID_EINVAL,
-                          "ttl_ms %" PRIu32 " is too short for registration=mixed: ttl_ms and skew_budget_ms need a sum of at least %d, "
+                          "ttl_ms %" PRIu32
+                          " is too short for registration=mixed: ttl_ms and skew_budget_ms need a sum of at least %d, "
                           "because other programs register only every 180 s",
                           o->ttl_ms, MIXED_LEAST_MS);
     const int rc = check_window(s, "ttl_ms", s->window_ms, o->heartbeat_ms, err);

@@ -15,7 +15,7 @@
 #define SHARE_LEAST_MS 20 /* a node on the same network answers within it */
 
 struct sfid__cluster {
-    struct sfid__uri uri;
+    struct sfid__uri *uri;
     struct sfid__connection *connection;
     struct sfid__endpoint nodes[NODES]; /* the URL's, then learned ones */
     unsigned count, learned;            /* all nodes; how many were ever learned */
@@ -30,7 +30,7 @@ struct sfid__cluster {
 static void aim(struct sfid__cluster *c, const struct sfid__endpoint *node, int64_t connect_ms) {
     struct sfid__uri one;
     c->at = *node;
-    sfid__uri_of_node(&c->uri, node, &one);
+    sfid__uri_of_node(c->uri, node, &one);
     one.connect_timeout_ms = (uint32_t)SFID__MIN((int64_t)one.connect_timeout_ms, SFID__MAX(connect_ms, SHARE_LEAST_MS));
     sfid__connection_aim(c->connection, &one);
 }
@@ -44,15 +44,16 @@ unsigned sfid__cluster_slot(const char *app) {
 int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
     struct sfid__cluster *c = calloc(1, sizeof *c);
     *out = NULL;
-    if (c == NULL)
+    if (c == NULL || (c->uri = sfid__uri_share(uri)) == NULL) {
+        free(c);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    c->uri = *uri;
+    }
     if (sfid__connection_new(&c->connection, uri, SFID__PEER_SERVER, app, err) < 0) {
         sfid__cluster_drop(c);
         return err->code;
     }
-    memcpy(c->nodes, uri->node, sizeof uri->node);
     c->count = uri->nodes;
+    memcpy(c->nodes, uri->node, c->count * sizeof uri->node[0]);
     aim(c, &c->nodes[0], uri->connect_timeout_ms);
     c->turn = c->count > 1 ? 1 : 0;
     c->slot = sfid__cluster_slot(app);
@@ -64,6 +65,7 @@ void sfid__cluster_drop(struct sfid__cluster *c) {
     if (c == NULL)
         return;
     sfid__connection_drop(c->connection);
+    sfid__uri_drop(c->uri);
     free(c);
 }
 
@@ -85,10 +87,10 @@ static unsigned find_node(const struct sfid__cluster *c, const struct sfid__endp
 static void learn(struct sfid__cluster *c, const struct sfid__endpoint *node) {
     if (find_node(c, node) < c->count)
         return;
-    if (c->count < c->uri.nodes + LEARNED)
+    if (c->count < c->uri->nodes + LEARNED)
         c->nodes[c->count++] = *node;
     else
-        c->nodes[c->uri.nodes + c->learned % LEARNED] = *node;
+        c->nodes[c->uri->nodes + c->learned % LEARNED] = *node;
     c->learned++;
 }
 
@@ -122,7 +124,7 @@ static bool follow(struct hunt *h) {
     to.node.named_by = sfid__connection_reached(h->c->connection);
     h->from = h->c->at;
     learn(h->c, &to.node);
-    aim(h->c, &to.node, h->c->uri.connect_timeout_ms);
+    aim(h->c, &to.node, h->c->uri->connect_timeout_ms);
     return true;
 }
 
@@ -179,7 +181,7 @@ static bool go_round(struct hunt *h) {
 static int fail_hunt(struct hunt *h) {
     char name[SFID__URI_SHOWN], node[SFID__ENDPOINT_SHOWN];
     const struct sfid__error last = *h->err;
-    sfid__uri_describe(&h->c->uri, name, sizeof name);
+    sfid__uri_describe(h->c->uri, name, sizeof name);
     sfid__endpoint_describe(&h->c->at, node);
     if (h->reply->redirect.to != SFID__STAY)
         h->reply->class = SFID__REPLY_RETRY;

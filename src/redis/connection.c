@@ -13,7 +13,7 @@
 #include <string.h>
 
 struct sfid__connection {
-    struct sfid__uri *uri; /* one server; a short copy */
+    struct sfid__uri *uri; /* one server */
     enum sfid__peer peer;
     char name[SFID__URI_TEXT]; /* CLIENT SETNAME */
     uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
@@ -294,8 +294,10 @@ static int connect_plainly(struct exchange *x) {
 int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
                          struct sfid__error *err) {
     struct sfid__connection *c = calloc(1, sizeof *c);
+    const bool changes =
+        uri->kind != SFID__URI_SERVER || peer != SFID__PEER_SERVER || uri->password_file[0]; /* another node, password */
     *out = c;
-    if (c == NULL || (c->uri = sfid__uri_copy(uri)) == NULL) {
+    if (c == NULL || (c->uri = changes ? sfid__uri_copy(uri) : sfid__uri_share(uri)) == NULL) {
         free(c);
         *out = NULL;
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
@@ -402,6 +404,6 @@ void sfid__connection_drop(struct sfid__connection *c) {
     disown(c);
     sfid__wire_close(&c->wire);
     sfid__resolver_drop(&c->resolver);
-    free(c->uri);
+    sfid__uri_drop(c->uri);
     free(c);
 }

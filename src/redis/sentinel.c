@@ -11,7 +11,7 @@
 #define SHARE_LEAST_MS 20 /* a sentinel on the same network answers within it */
 
 struct sfid__sentinel {
-    struct sfid__uri uri;
+    struct sfid__uri *uri;
     struct sfid__connection *sentinel, *master;
     unsigned turn; /* the sentinel to ask first: the last one that was right */
     bool known;    /* a sentinel named this master, and was right */
@@ -46,9 +46,10 @@ int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri,
     struct sfid__uri one;
     struct sfid__sentinel *s = calloc(1, sizeof *s);
     *out = NULL;
-    if (s == NULL)
+    if (s == NULL || (s->uri = sfid__uri_share(uri)) == NULL) {
+        free(s);
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
-    s->uri = *uri;
+    }
     uri_of_sentinel(uri, 0, &one);
     if (sfid__connection_new(&s->sentinel, &one, SFID__PEER_SENTINEL, app, err) < 0 ||
         sfid__connection_new(&s->master, uri, SFID__PEER_MASTER, app, err) < 0) {
@@ -64,6 +65,7 @@ void sfid__sentinel_drop(struct sfid__sentinel *s) {
         return;
     sfid__connection_drop(s->sentinel);
     sfid__connection_drop(s->master);
+    sfid__uri_drop(s->uri);
     free(s);
 }
 
@@ -98,13 +100,13 @@ static void search_note(struct search *x, const struct sfid__endpoint *node, con
 
 /* Asks sentinel i for the master's address, by deadline_ms. If it names none, notes that and returns false. */
 static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sfid__endpoint *named) {
-    const struct sfid__endpoint *node = &x->s->uri.node[i];
-    const char *const argv[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", x->s->uri.master};
+    const struct sfid__endpoint *node = &x->s->uri->node[i];
+    const char *const argv[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", x->s->uri->master};
     const struct sfid__question q = {3, argv, NULL, deadline_ms, x->q->stop};
     struct sfid__uri one;
     struct sfid__error why;
     char what[SFID__URI_TEXT + 80];
-    uri_of_sentinel(&x->s->uri, i, &one);
+    uri_of_sentinel(x->s->uri, i, &one);
     sfid__connection_aim(x->s->sentinel, &one);
     const int rc = sfid__connection_exchange(x->s->sentinel, &q, x->reply, &why);
     x->answered = x->answered || rc == 0 || x->reply->count > 0;
@@ -118,7 +120,7 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
     if (x->reply->count == 2 && sfid__endpoint_take(x->reply->strings[0], x->reply->strings[1], named))
         return true;
     snprintf(what, sizeof what, x->reply->count == 0 ? "it knows no master named \"%.60s\"" : "it gave no address for \"%.60s\"",
-             x->s->uri.master);
+             x->s->uri->master);
     search_note(x, node, what, SFID_EINVAL, SFID__REPLY_CONFIG);
     return false;
 }
@@ -156,11 +158,11 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     sfid__endpoint_describe(named, name);
     if (has_failed(x, named)) {
         snprintf(what, sizeof what, "also names %.60s", name);
-        search_note(x, &x->s->uri.node[i], what, x->code, SFID__REPLY_CONFIG); /* nothing new */
+        search_note(x, &x->s->uri->node[i], what, x->code, SFID__REPLY_CONFIG); /* nothing new */
         return false;
     }
     x->s->known = false;
-    sfid__uri_of_node(&x->s->uri, named, &one);
+    sfid__uri_of_node(x->s->uri, named, &one);
     sfid__connection_aim(x->s->master, &one);
     *rc = ask_master(x);
     if (is_own_fault(x) || !search_may_go_on(x)) {
@@ -170,7 +172,7 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     x->failed[x->fails++] = *named;
     const char *why = strstr(x->err->text, ": ");
     snprintf(what, sizeof what, "names %.60s: %.200s", name, why ? why + 2 : x->err->text);
-    search_note(x, &x->s->uri.node[i], what, *rc, x->reply->class);
+    search_note(x, &x->s->uri->node[i], what, *rc, x->reply->class);
     return false;
 }
 
@@ -178,7 +180,7 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
 
 static int fail_search(struct search *x) {
     char name[SFID__URI_SHOWN];
-    sfid__uri_describe(&x->s->uri, name, sizeof name);
+    sfid__uri_describe(x->s->uri, name, sizeof name);
     sfid__reply_empty(x->reply);
     const bool hopeless = x->hopeless && x->said[0];
     x->reply->class = hopeless ? SFID__REPLY_CONFIG : SFID__REPLY_RETRY;
@@ -189,7 +191,7 @@ static int fail_search(struct search *x) {
 /* Asks all sentinels, first the last one that was right. Each gets its share of the time, and so does the master. */
 static int search(struct search *x) {
     struct sfid__sentinel *s = x->s;
-    const unsigned n = s->uri.nodes, first = s->turn;
+    const unsigned n = s->uri->nodes, first = s->turn;
     for (unsigned k = 0; k < n && left_ms(x) > 0; k++) {
         const unsigned i = (first + k) % n;
         const int64_t share = SFID__MAX(SHARE_LEAST_MS, left_ms(x) / (n - k + 1));

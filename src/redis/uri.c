@@ -13,10 +13,6 @@
 
 #define LONGEST 4096 /* of a URL: more than all its parts together may have */
 #define DB_MAX 2147483647
-#define TIMEOUT_MIN_MS 10 /* seconds given by mistake are an error, not a timeout that never succeeds */
-#define TIMEOUT_MAX_MS 600000
-#define CLIENT_NAME_MAX 128
-#define REPLICAS_MAX 100
 
 struct scheme {
     const char *name;
@@ -29,8 +25,9 @@ struct reader {
     struct sfid__uri_place place;
     struct sfid__uri uri;
     bool db_given;
-    bool user_alone; /* a user before @ without a colon: the password has to be in a file */
-    unsigned given;  /* bits: the parameters seen */
+    bool user_alone;  /* a user before @ without a colon: the password has to be in a file */
+    unsigned given;   /* bits: the parameters seen */
+    uint64_t pids[2]; /* with uri.lends_range */
 };
 
 #define BAD(r, ...) SFID__URI_BAD(&(r)->place, __VA_ARGS__)
@@ -98,193 +95,164 @@ static int read_master(struct reader *r, struct sfid__part path) {
 
 /* ---- parameters ---------------------------------------------------------- */
 
-static int bad_value(struct reader *r, const char *name, const char *right) {
-    return BAD(r, "parameter %s has to be %s", name, right);
+enum only { FOR_ALL, FOR_TLS, FOR_SEVERAL, FOR_SENTINEL };
+
+struct parameter {
+    const char *name;
+    enum only schemes;
+    int (*read)(struct reader *r, const struct parameter *p, struct sfid__part value);
+    size_t at; /* in struct sfid__uri */
+    uint32_t least, most;
+    const char *right;    /* what the value has to be */
+    const char *words[3]; /* the values by their numbers */
+};
+
+static int bad_value(struct reader *r, const struct parameter *p, const char *right) {
+    return BAD(r, "parameter %s has to be %s", p->name, right);
 }
 
-static int read_timeout(struct reader *r, const char *name, struct sfid__part p, uint32_t *out) {
-    uint64_t n, unit = 1;
-    struct sfid__part digits = p;
-    if (p.len > 2 && memcmp(p.at + p.len - 2, "ms", 2) == 0) {
-        digits.len -= 2;
-    } else if (p.len > 1 && p.at[p.len - 1] == 's') {
-        digits.len -= 1;
+static int put(struct reader *r, const struct parameter *p, uint64_t n, bool good) {
+    uint32_t *number = (uint32_t *)(void *)((char *)&r->uri + p->at);
+    if (!good || n < p->least)
+        return bad_value(r, p, p->right);
+    *number = (uint32_t)n;
+    return 0;
+}
+
+static int read_count(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    uint64_t n = 0;
+    const bool good = sfid__part_number(value, p->most, &n);
+    return put(r, p, n, good);
+}
+
+static int read_timeout(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    uint64_t n = 0, unit = 1;
+    if (value.len > 2 && memcmp(value.at + value.len - 2, "ms", 2) == 0) {
+        value.len -= 2;
+    } else if (value.len > 1 && value.at[value.len - 1] == 's') {
+        value.len -= 1;
         unit = 1000;
     }
-    if (!sfid__part_number(digits, TIMEOUT_MAX_MS / unit, &n) || n * unit < TIMEOUT_MIN_MS)
-        return bad_value(r, name, "a number of milliseconds, 10 to 600000 (2000, 2000ms and 2s are the same)");
-    *out = (uint32_t)(n * unit);
-    return 0;
+    const bool good = sfid__part_number(value, p->most / unit, &n);
+    return put(r, p, n * unit, good);
 }
 
-static int read_client_name(struct reader *r, struct sfid__part p) {
-    char *name = r->uri.client_name;
-    if (sfid__part_decode(&r->place, p, "parameter client_name", name, sizeof r->uri.client_name) < 0)
-        return r->place.err->code;
-    bool good = *name != '\0' && strlen(name) <= CLIENT_NAME_MAX;
-    for (const char *c = name; *c; c++)
-        good = good && *c >= '!' && *c <= '~'; /* CLIENT SETNAME allows these */
-    return good ? 0 : bad_value(r, "client_name", "1 to 128 printable ASCII characters without spaces");
+static int read_word(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    uint32_t i = 0;
+    while (i < 3 && !(p->words[i] && sfid__part_is(value, p->words[i])))
+        i++;
+    return put(r, p, i, i < 3);
 }
 
-static int read_registration(struct reader *r, struct sfid__part p) {
-    static const char *const texts[] = {"on", "off", "mixed"};
-    for (unsigned i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (sfid__part_is(p, texts[i])) {
-            r->uri.registration = (enum sfid__registration)i;
-            return 0;
-        }
-    return bad_value(r, "registration", "on, off or mixed");
-}
-
-static int read_replicas(struct reader *r, const char *name, struct sfid__part p, uint32_t *out) {
-    uint64_t n;
-    if (!sfid__part_number(p, REPLICAS_MAX, &n))
-        return bad_value(r, name, "a number of replicas, 0 to 100");
-    *out = (uint32_t)n;
-    return 0;
-}
-
-static int read_pid(struct reader *r, const char *name, struct sfid__part p, int32_t *out) {
-    uint64_t n;
-    if (!sfid__part_number(p, SFID__REDIS_PID_MAX, &n))
-        return bad_value(r, name, "a pid, 0 to 65535");
-    *out = (int32_t)n;
-    return 0;
-}
-
-static int read_pids(struct reader *r, const char *name, struct sfid__part p) {
-    const struct sfid__part low = sfid__part_cut(&p, "-");
+/* Both ends are set once it is clear that no other parameter gives one. */
+static int read_pids(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    const struct sfid__part low = sfid__part_cut(&value, "-");
+    const bool two = value.len > 0 && sfid__part_number(low, p->most, &r->pids[0]) &&
+                     sfid__part_number(sfid__part_behind(value, 1), p->most, &r->pids[1]);
     r->uri.lends_range = true;
-    if (p.len < 2 || read_pid(r, name, low, &r->uri.pid_min) < 0 ||
-        read_pid(r, name, sfid__part_behind(p, 1), &r->uri.pid_max) < 0 || r->uri.pid_min > r->uri.pid_max)
-        return bad_value(r, name, "a range of pids up to 65535, such as 0-1023");
-    return 0;
+    return two && r->pids[0] <= r->pids[1] ? 0 : bad_value(r, p, p->right);
+}
+
+static int read_db_parameter(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    (void)p;
+    return read_db(r, value);
+}
+
+static char *text_of(struct reader *r, const struct parameter *p) { return (char *)&r->uri + p->at; }
+
+static int decode(struct reader *r, const struct parameter *p, struct sfid__part value, char out[SFID__URI_TEXT]) {
+    char what[40];
+    snprintf(what, sizeof what, "parameter %s", p->name);
+    return sfid__part_decode(&r->place, value, what, out, SFID__URI_TEXT);
 }
 
 /* Reads a value, decoded and not empty. */
-static int read_text(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
-    char what[40];
-    snprintf(what, sizeof what, "parameter %s", name);
-    if (sfid__part_decode(&r->place, p, what, out, SFID__URI_TEXT) < 0)
+static int read_into(struct reader *r, const struct parameter *p, struct sfid__part value, char out[SFID__URI_TEXT]) {
+    if (decode(r, p, value, out) < 0)
         return r->place.err->code;
-    return out[0] ? 0 : bad_value(r, name, "followed by = and a value");
+    return out[0] ? 0 : bad_value(r, p, "followed by = and a value");
+}
+
+static int read_text(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    return read_into(r, p, value, text_of(r, p));
+}
+
+static int read_client_name(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    char *name = text_of(r, p);
+    if (decode(r, p, value, name) < 0)
+        return r->place.err->code;
+    bool good = *name != '\0' && strlen(name) <= p->most;
+    for (const char *c = name; *c; c++)
+        good = good && *c >= '!' && *c <= '~'; /* CLIENT SETNAME allows these */
+    return good ? 0 : bad_value(r, p, p->right);
 }
 
 /* Reads the name of a password's file. */
-static int read_file_name(struct reader *r, const char *name, struct sfid__part p, char out[SFID__URI_TEXT]) {
+static int read_file_name(struct reader *r, const struct parameter *p, struct sfid__part value) {
     char given[SFID__URI_TEXT];
-    if (read_text(r, name, p, given) < 0)
+    if (read_into(r, p, value, given) < 0)
         return r->place.err->code;
-    return sfid__credential_path(&r->place, name, given, out, SFID__URI_TEXT);
+    return sfid__credential_path(&r->place, p->name, given, text_of(r, p), SFID__URI_TEXT);
 }
 
-enum parameter {
-    CONNECT_TIMEOUT,
-    TIMEOUT,
-    CLIENT_NAME,
-    DB,
-    REGISTRATION,
-    REPLICAS,
-    MIN_GOOD,
-    IDLE,
-    SHARE,
-    PIDS,
-    PID_FIRST,
-    PID_LAST,
-    PASSWORD_FILE,
-    CA,
-    CERT,
-    KEY,
-    SNI,
-    NAMED_HOSTS,
-    SENTINEL_USER,
-    SENTINEL_PASSWORD,
-    SENTINEL_PASSWORD_FILE,
-    PARAMETERS
+/* OpenSSL takes an empty name for any, and one that begins with a dot for all below it. */
+static int read_host_name(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    if (read_text(r, p, value) < 0)
+        return r->place.err->code;
+    return sfid__endpoint_is_host(text_of(r, p)) ? 0 : bad_value(r, p, p->right);
+}
+
+static int read_named_hosts(struct reader *r, const struct parameter *p, struct sfid__part value) {
+    return read_text(r, p, value) < 0 ? r->place.err->code : sfid__named_hosts_check(&r->place, text_of(r, p));
+}
+
+#define AT(member) offsetof(struct sfid__uri, member)
+#define TEXT \
+    0, 0, NULL, { 0 }
+#define NAME \
+    0, 128, "1 to 128 printable ASCII characters without spaces", { 0 }
+#define HOST \
+    0, 0, "a host's name or an address, such as redis.example", { 0 }
+#define REPLICAS \
+    0, 100, "a number of replicas, 0 to 100", { 0 }
+#define PID \
+    0, SFID__REDIS_PID_MAX, "a pid, 0 to 65535", { 0 }
+#define PIDS \
+    0, SFID__REDIS_PID_MAX, "a range of pids up to 65535, such as 0-1023", { 0 }
+/* Seconds given by mistake are an error, not a timeout that never succeeds. */
+#define TIMEOUT \
+    10, 600000, "a number of milliseconds, 10 to 600000 (2000, 2000ms and 2s are the same)", { 0 }
+
+/* All parameters, in the order of messages. */
+static const struct parameter parameters[] = {
+    {"connect_timeout", FOR_ALL, read_timeout, AT(connect_timeout_ms), TIMEOUT},
+    {"timeout", FOR_ALL, read_timeout, AT(timeout_ms), TIMEOUT},
+    {"client_name", FOR_ALL, read_client_name, AT(client_name), NAME},
+    {"db", FOR_ALL, read_db_parameter, AT(db), TEXT},
+    {"registration", FOR_ALL, read_word, AT(registration), 0, 2, "on, off or mixed", {"on", "off", "mixed"}},
+    {"replicas", FOR_ALL, read_count, AT(replicas), REPLICAS},
+    {"min_good", FOR_ALL, read_count, AT(min_good), REPLICAS},
+    {"idle", FOR_ALL, read_word, AT(idle_close), 0, 1, "keep or close", {"keep", "close"}},
+    {"share", FOR_ALL, read_word, AT(share), 1, 1, "1", {NULL, "1"}},
+    {"pids", FOR_ALL, read_pids, AT(pid_min), PIDS},
+    {"pid_min", FOR_ALL, read_count, AT(pid_min), PID},
+    {"pid_max", FOR_ALL, read_count, AT(pid_max), PID},
+    {"password_file", FOR_ALL, read_file_name, AT(password_file), TEXT},
+    {"ca", FOR_TLS, read_text, AT(ca), TEXT},
+    {"cert", FOR_TLS, read_text, AT(cert), TEXT},
+    {"key", FOR_TLS, read_text, AT(key), TEXT},
+    {"sni", FOR_TLS, read_host_name, AT(sni), HOST},
+    {"named_hosts", FOR_SEVERAL, read_named_hosts, AT(named_hosts), TEXT},
+    {"sentinel_user", FOR_SENTINEL, read_text, AT(sentinel_user), TEXT},
+    {"sentinel_password", FOR_SENTINEL, read_text, AT(sentinel_password), TEXT},
+    {"sentinel_password_file", FOR_SENTINEL, read_file_name, AT(sentinel_password_file), TEXT},
 };
+enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 
-static const char *const names[PARAMETERS] = {"connect_timeout",
-                                              "timeout",
-                                              "client_name",
-                                              "db",
-                                              "registration",
-                                              "replicas",
-                                              "min_good",
-                                              "idle",
-                                              "share",
-                                              "pids",
-                                              "pid_min",
-                                              "pid_max",
-                                              "password_file",
-                                              "ca",
-                                              "cert",
-                                              "key",
-                                              "sni",
-                                              "named_hosts",
-                                              "sentinel_user",
-                                              "sentinel_password",
-                                              "sentinel_password_file"};
-
-static int read_known(struct reader *r, enum parameter which, struct sfid__part value) {
-    struct sfid__uri *uri = &r->uri;
-    char *const texts[PARAMETERS] = {[CA] = uri->ca,
-                                     [CERT] = uri->cert,
-                                     [KEY] = uri->key,
-                                     [SENTINEL_USER] = uri->sentinel_user,
-                                     [SENTINEL_PASSWORD] = uri->sentinel_password};
-    switch (which) {
-    case CONNECT_TIMEOUT:
-        return read_timeout(r, names[which], value, &uri->connect_timeout_ms);
-    case TIMEOUT:
-        return read_timeout(r, names[which], value, &uri->timeout_ms);
-    case CLIENT_NAME:
-        return read_client_name(r, value);
-    case DB:
-        return read_db(r, value);
-    case REGISTRATION:
-        return read_registration(r, value);
-    case REPLICAS:
-        return read_replicas(r, names[which], value, &uri->replicas);
-    case IDLE:
-        if (!sfid__part_is(value, "keep") && !sfid__part_is(value, "close"))
-            return bad_value(r, "idle", "keep or close");
-        uri->idle_close = sfid__part_is(value, "close");
-        return 0;
-    case SHARE:
-        uri->share = sfid__part_is(value, "1");
-        return uri->share ? 0 : bad_value(r, "share", "1");
-    case MIN_GOOD:
-        return read_replicas(r, names[which], value, &uri->min_good);
-    case PASSWORD_FILE:
-        return read_file_name(r, names[which], value, uri->password_file);
-    case SENTINEL_PASSWORD_FILE:
-        return read_file_name(r, names[which], value, uri->sentinel_password_file);
-    case SNI: /* OpenSSL takes an empty name for any, and one that begins with a dot for all below it */
-        if (read_text(r, names[which], value, uri->sni) < 0)
-            return r->place.err->code;
-        return sfid__endpoint_is_host(uri->sni) ? 0 : bad_value(r, "sni", "a host's name or an address, such as redis.example");
-    case NAMED_HOSTS:
-        if (read_text(r, names[which], value, uri->named_hosts) < 0)
-            return r->place.err->code;
-        return sfid__named_hosts_check(&r->place, uri->named_hosts);
-    case PIDS:
-        return read_pids(r, names[which], value);
-    case PID_FIRST:
-    case PID_LAST:
-        return read_pid(r, names[which], value, which == PID_FIRST ? &uri->pid_min : &uri->pid_max);
-    default:
-        return read_text(r, names[which], value, texts[which]);
-    }
-}
-
-/* Does the parameter belong to this scheme? */
-static bool fits(const struct scheme *scheme, enum parameter which) {
-    if (which >= CA && which <= SNI)
-        return scheme->tls;
-    if (which == NAMED_HOSTS)
-        return scheme->kind != SFID__URI_SERVER;
-    return which < SENTINEL_USER || scheme->kind == SFID__URI_SENTINEL;
+static bool fits(const struct scheme *scheme, enum only schemes) {
+    return schemes == FOR_TLS       ? scheme->tls
+           : schemes == FOR_SEVERAL ? scheme->kind != SFID__URI_SERVER
+                                    : schemes == FOR_ALL || scheme->kind == SFID__URI_SENTINEL;
 }
 
 static int unknown(struct reader *r, struct sfid__part name) {
@@ -295,8 +263,8 @@ static int unknown(struct reader *r, struct sfid__part name) {
     shown[n] = '\0';
     for (unsigned i = 0; i < PARAMETERS; i++) {
         const size_t len = strlen(list);
-        if (fits(r->scheme, (enum parameter)i))
-            snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", names[i]);
+        if (fits(r->scheme, parameters[i].schemes))
+            snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", parameters[i].name);
     }
     const bool who = sfid__part_is(name, "user") || sfid__part_is(name, "username") || sfid__part_is(name, "password");
     return BAD(r, "unknown parameter \"%s\"%s; expected one of %s", shown, who ? " (put user:password@ before the host)" : "",
@@ -316,29 +284,31 @@ static int check_together(struct reader *r) {
         return BAD(r, "the password is given twice: before @ and as password_file");
     if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
         return BAD(r, "the text before @ has to be user:password or :password (or a user, with password_file=)");
-    if (uri->lends_range && (r->given & (1u << PID_FIRST | 1u << PID_LAST)))
+    if (uri->lends_range && (uri->pid_min >= 0 || uri->pid_max >= 0))
         return BAD(r, "the range of pids is given twice: as pids, and as pid_min or pid_max");
     return 0;
 }
 
-static int read_parameter(struct reader *r, struct sfid__part p) {
-    const struct sfid__part name = sfid__part_cut(&p, "=");
-    for (unsigned i = 0; i < PARAMETERS; i++) {
-        if (!sfid__part_is(name, names[i]))
-            continue;
-        if (p.len == 0)
-            return bad_value(r, names[i], "followed by = and a value");
-        if (r->given & 1u << i)
-            return BAD(r, "parameter %s is given twice", names[i]);
-        if (!fits(r->scheme, (enum parameter)i))
-            return BAD(r, "parameter %s is only for %s; leave it out", names[i],
-                       i == NAMED_HOSTS     ? "redis+sentinel:// and redis+cluster://"
-                       : i >= SENTINEL_USER ? "redis+sentinel://"
-                                            : "TLS (rediss://, valkeys://)");
-        r->given |= 1u << i;
-        return read_known(r, (enum parameter)i, sfid__part_behind(p, 1));
-    }
-    return unknown(r, name);
+static int read_parameter(struct reader *r, struct sfid__part value) {
+    static const char *const only_for[] = {[FOR_TLS] = "TLS (rediss://, valkeys://)",
+                                           [FOR_SEVERAL] = "redis+sentinel:// and redis+cluster://",
+                                           [FOR_SENTINEL] = "redis+sentinel://"};
+    const struct sfid__part name = sfid__part_cut(&value, "=");
+    unsigned i = 0;
+    while (i < PARAMETERS && !sfid__part_is(name, parameters[i].name))
+        i++;
+    if (i == PARAMETERS)
+        return unknown(r, name);
+    const struct parameter *p = &parameters[i];
+    if (value.len == 0)
+        return bad_value(r, p, "followed by = and a value");
+    if (r->given & 1u << i)
+        return BAD(r, "parameter %s is given twice", p->name);
+    if (!fits(r->scheme, p->schemes))
+        return BAD(r, "parameter %s is only for %s; leave it out", p->name, only_for[p->schemes]);
+    r->given |= 1u << i;
+    r->uri.bare = r->uri.bare && p->read == read_db_parameter;
+    return p->read(r, p, sfid__part_behind(value, 1));
 }
 
 /* p begins with '?' or is empty. */
@@ -442,7 +412,8 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     const struct scheme *scheme = find_scheme(text, end ? (size_t)(end - text) : 0);
     if (scheme == NULL)
         return fail_scheme(text, end, err);
-    struct reader r = {.scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls}};
+    struct reader r = {
+        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .bare = true}};
     if (scheme->tls && !SFID__TLS)
         return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
                               "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
@@ -459,14 +430,19 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     }
     if ((scheme->is_unix ? read_unix : read_tcp)(&r, rest, authority) < 0)
         return err->code;
-    r.uri.bare = (r.given & ~(1u << DB)) == 0 && r.uri.user[0] == '\0' && r.uri.password[0] == '\0';
+    if (r.uri.lends_range) {
+        r.uri.pid_min = (int32_t)r.pids[0];
+        r.uri.pid_max = (int32_t)r.pids[1];
+    }
+    r.uri.bare = r.uri.bare && r.uri.user[0] == '\0' && r.uri.password[0] == '\0';
     *out = r.uri;
     return 0;
 }
 
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out) {
-    *out = *uri;
+    memcpy(out, uri, offsetof(struct sfid__uri, node)); /* uri may be a copy, and short */
     out->kind = SFID__URI_SERVER;
+    out->users = 0;
     out->node[0] = *node;
     out->nodes = 1;
     for (unsigned i = 0; i < uri->nodes; i++)
@@ -480,9 +456,27 @@ static size_t size_with(unsigned nodes) {
 
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri) {
     struct sfid__uri *copy = malloc(size_with(uri->nodes));
-    if (copy)
+    if (copy) {
         memcpy(copy, uri, size_with(uri->nodes));
+        copy->users = 1;
+    }
     return copy;
 }
 
-void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node) { memcpy(copy, of_node, size_with(1)); }
+struct sfid__uri *sfid__uri_share(const struct sfid__uri *uri) {
+    if (uri->users == 0)
+        return sfid__uri_copy(uri);
+    struct sfid__uri *shared = (struct sfid__uri *)(uintptr_t)uri; /* a copy, and so not const */
+    shared->users++;
+    return shared;
+}
+
+void sfid__uri_drop(struct sfid__uri *uri) {
+    if (uri && --uri->users == 0)
+        free(uri);
+}
+
+void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node) {
+    memcpy(copy, of_node, size_with(1));
+    copy->users = 1;
+}

@@ -11,11 +11,7 @@
  * password, path, master and values are percent-decoded. A host in brackets is
  * an IPv6 address, with its zone after %25.
  *
- * Parameters: connect_timeout and timeout (milliseconds, or with s or ms after
- * the digits), client_name, db, registration (on, off, mixed), replicas,
- * min_good, idle (keep, close), share (1), pids (MIN-MAX) or pid_min and pid_max, password_file; with TLS ca, cert, key, sni; with
- * Sentinel sentinel_user, sentinel_password, sentinel_password_file; with Sentinel
- * and Cluster named_hosts. Each may be given once; db as path or as parameter; a
+ * Each parameter of the table in uri.c (sfid.h says what it means) may be given once; db as path or as parameter; a
  * password as such or as its file.
  *
  * The reader never guesses that a character with a meaning in a URL belongs to
@@ -45,6 +41,7 @@ enum sfid__uri_kind { SFID__URI_SERVER, SFID__URI_SENTINEL, SFID__URI_CLUSTER };
 
 struct sfid__uri {
     enum sfid__uri_kind kind;
+    unsigned users;                     /* who has it, if it has memory of its own: see sfid__uri_copy(); else 0 */
     unsigned nodes;                     /* 1 for a server; 0 with path */
     char path[108];                     /* of a Unix socket; "" with nodes */
     char master[SFID__URI_TEXT];        /* the master's name, with Sentinel; else "" */
@@ -62,10 +59,10 @@ struct sfid__uri {
     int32_t pid_min, pid_max;         /* -1: not given */
     bool lends_range;                 /* they are given as pids=: the range that the server lends */
     char client_name[SFID__URI_TEXT]; /* "": the default */
-    enum sfid__registration registration;
-    bool share;      /* share=1: processes of this user on this host have one pid */
-    bool idle_close; /* idle=close: no connection is kept between heartbeats */
-    bool bare;       /* no user, no password and no parameter but db was given */
+    uint32_t registration;            /* enum sfid__registration */
+    uint32_t share;                   /* 1: processes of this user on this host have one pid */
+    uint32_t idle_close;              /* 1: no connection is kept between heartbeats */
+    bool bare;                        /* no user, no password and no parameter but db was given */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
@@ -88,10 +85,14 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
 void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out);
 
 /*
- * A copy for as long as a connection lasts, or NULL. It has memory for as many nodes as there are, and for one at least: a process may
- * have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its place.
+ * A copy for as long as settings or a connection last, or NULL. It has memory for as many nodes as there are, and for one at least: a
+ * process may have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its
+ * place. Who does not change it shares it: then it is copied only out of the caller's memory. One thread at a time copies, shares and
+ * drops a URL; NULL may be dropped.
  */
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri);
+struct sfid__uri *sfid__uri_share(const struct sfid__uri *uri);
+void sfid__uri_drop(struct sfid__uri *uri);
 void sfid__uri_aim(struct sfid__uri *copy, const struct sfid__uri *of_node);
 
 /* The most that sfid__uri_describe writes for one server; and for anything, with all nodes. */

@@ -17,6 +17,9 @@ static struct sfid__settings out;
 static struct sfid__error err;
 static char run_dir[4200], state_dir[4200], long_dir[3002];
 
+/* Lets go what was read before. */
+static int read_options(const sfid_options *o) { return sfid__options_end(&out), sfid__options_read(o, &out, &err); }
+
 static sfid_options good(void) {
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = "orders";
@@ -203,46 +206,44 @@ static void stores(void) {
         refused_store(i);
     o.pid = -1;
     o.store = "local";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.store == &sfid__store_local && out.lead_ms == 30000 && out.synced &&
-           out.opt.pid_min == 0 && out.opt.pid_max == 2047,
+    ok(read_options(&o) == 0 && out.store == &sfid__store_local && out.lead_ms == 30000 && out.synced && out.opt.pid_min == 0 &&
+           out.opt.pid_max == 2047,
        "a local store has every pid of the layout, and a mark 30 s ahead");
     o.store = "local?lead_ms=100";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.lead_ms == 100 && out.synced, "or 0.1 s ahead");
+    ok(read_options(&o) == 0 && out.lead_ms == 100 && out.synced, "or 0.1 s ahead");
     o.store = "local?mark=none&lead_ms=86400000";
     o.pid_max = 5;
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.lead_ms == 86400000 && !out.synced && out.opt.pid_min == 0 &&
-           out.opt.pid_max == 5,
+    ok(read_options(&o) == 0 && out.lead_ms == 86400000 && !out.synced && out.opt.pid_min == 0 && out.opt.pid_max == 5,
        "or a day, not synced, and six pids");
     o.store = "local?share=1";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "a local store may be shared, by its text");
+    ok(read_options(&o) == 0 && out.shared, "a local store may be shared, by its text");
     o.store = "local";
     o.share = 1;
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or by the option");
+    ok(read_options(&o) == 0 && out.shared, "or by the option");
     ok(!out.joins, "which begins a page");
     o.share = 2;
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared && out.joins, "or only joins one");
+    ok(read_options(&o) == 0 && out.shared && out.joins, "or only joins one");
     o.on_event = no_event;
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share is 2"), "without events: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share is 2"), "without events: %s", err.text);
     o.on_event = NULL;
     o.share = 3;
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share 3"), "which is 0, 1 or 2: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share 3"), "which is 0, 1 or 2: %s", err.text);
     o.share = 1;
     o.store = "redis://127.0.0.1:1/0";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "with a server, too");
+    ok(read_options(&o) == 0 && out.shared, "with a server, too");
     o.share = 0;
-    ok(sfid__options_read(&o, &out, &err) == 0 && !out.shared, "not if nobody says so");
+    ok(read_options(&o) == 0 && !out.shared, "not if nobody says so");
     o.store = "redis://127.0.0.1:1/0?share=1&timeout=2s";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or as its URL says");
+    ok(read_options(&o) == 0 && out.shared, "or as its URL says");
     o.store = "redis://127.0.0.1:1/0?share=0";
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share has to be 1"), "which says so or nothing: %s",
-       err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share has to be 1"), "which says so or nothing: %s", err.text);
     o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0?share=1 3-5=redis://b:x@127.0.0.1:2/0?share=1";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.shared, "or as each server of a pool says");
+    ok(read_options(&o) == 0 && out.shared, "or as each server of a pool says");
     o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0 3-5=redis://b:x@127.0.0.1:2/0?share=1";
-    ok(sfid__options_read(&o, &out, &err) == SFID_EINVAL && strstr(err.text, "share=1"), "not only one of them: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share=1"), "not only one of them: %s", err.text);
     o.store = "local";
     o.app = NULL;
-    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a store without an app is refused");
+    is_i64(read_options(&o), SFID_EINVAL, "a store without an app is refused");
     ok(strstr(err.text, "app") != NULL, "it says \"%s\"", err.text);
 }
 
@@ -277,7 +278,7 @@ static void ranges(void) {
         o.store = cases[i].store;
         o.pid_min = cases[i].given_min;
         o.pid_max = cases[i].given_max;
-        const int rc = sfid__options_read(&o, &out, &err);
+        const int rc = read_options(&o);
         if (cases[i].min < 0)
             ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"), "%s beside %" PRId64 " to %" PRId64 " is refused (%s)",
                o.store, o.pid_min, o.pid_max, err.text);
@@ -292,21 +293,21 @@ static void whole_range(void) {
     sfid_options o = good();
     o.pid = -1;
     o.store = "redis://h/0?pid_min=3&pid_max=9";
-    ok(sfid__options_read(&o, &out, &err) == 0, "a range of the store");
+    ok(read_options(&o) == 0, "a range of the store");
     sfid__options_widen(&out);
     ok(out.opt.pid_min == 0 && out.opt.pid_max == 2047, "is made whole");
     o.store = "redis://h/0?pids=3-9";
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.lends_range, "a range that the server lends");
+    ok(read_options(&o) == 0 && out.lends_range, "a range that the server lends");
     sfid__options_widen(&out);
     ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "is all there is");
     o.store = "redis://h/0?pid_min=3&pid_max=9";
     o.layout = &wide;
-    ok(sfid__options_read(&o, &out, &err) == 0, "of a layout with more pids than Redis has names for");
+    ok(read_options(&o) == 0, "of a layout with more pids than Redis has names for");
     sfid__options_widen(&out);
     ok(out.opt.pid_min == 0 && out.opt.pid_max == 65535, "as far as it has");
     o.pid_min = 3;
     o.pid_max = 9;
-    ok(sfid__options_read(&o, &out, &err) == 0, "a range of the options");
+    ok(read_options(&o) == 0, "a range of the options");
     sfid__options_widen(&out);
     ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "stays");
 }
@@ -331,7 +332,7 @@ static void missing(void) {
 
 static void taken(const char *what, const sfid_options *o) {
     err = (struct sfid__error){.code = 0};
-    ok(sfid__options_read(o, &out, &err) == 0, "%s is taken: \"%s\"", what, err.text);
+    ok(read_options(o) == 0, "%s is taken: \"%s\"", what, err.text);
     if (o->run_dir == long_dir)
         return; /* one name of it is longer than a file system takes */
     sfid *g = NULL;
@@ -341,8 +342,7 @@ static void taken(const char *what, const sfid_options *o) {
 
 static void edges(void) {
     sfid_options o = good();
-    ok(sfid__options_read(&o, &out, &err) == 0 && out.opt.layout &&
-           memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
+    ok(read_options(&o) == 0 && out.opt.layout && memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
        "no layout is the default one");
     static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9", "{AZaz09_.-}"};
     for (size_t i = 0; i < COUNT(apps); i++) {
@@ -382,12 +382,12 @@ static void edges(void) {
     o.layout = &no_seq;
     taken("a sequence of one number", &o);
     o.random_start = 1;
-    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "which has no half");
+    is_i64(read_options(&o), SFID_EINVAL, "which has no half");
     o = good();
     o.app = "ten-ms";
     o.layout = &ten_ms;
     o.max_wait_ms = 9;
-    is_i64(sfid__options_read(&o, &out, &err), SFID_EINVAL, "a tick of 10 ms wants a wait of 10");
+    is_i64(read_options(&o), SFID_EINVAL, "a tick of 10 ms wants a wait of 10");
     o.max_wait_ms = 10;
     o.pid = 1023;
     taken("which is enough", &o);
@@ -421,7 +421,7 @@ static void older(void) {
         memcpy(&want, &full, ends[i]);
         want.size = sizeof want;
         want.layout = &SFID_LAYOUT_DEFAULT;
-        const int rc = sfid__options_read(o, &out, &err);
+        const int rc = read_options(o);
         ok(rc == 0 && out.opt.size == want.size && out.opt.pid == want.pid && out.opt.run_dir == want.run_dir &&
                out.opt.state_dir == want.state_dir && out.opt.exhaustion == want.exhaustion &&
                out.opt.max_wait_ms == want.max_wait_ms && out.opt.max_ahead_ms == want.max_ahead_ms &&
@@ -434,7 +434,7 @@ static void older(void) {
         free(o);
     }
     sfid_options *o = cut(&full, offsetof(sfid_options, pid));
-    is_i64(sfid__options_read(o, &out, &err), SFID_EINVAL, "before there was a pid, there is none");
+    is_i64(read_options(o), SFID_EINVAL, "before there was a pid, there is none");
     free(o);
 }
 
@@ -448,14 +448,13 @@ static void newer_ones(void) {
     o.known.app = NULL;
     sfid *g = NULL;
     o.known.size = sizeof o;
-    ok(sfid__options_read(&o.known, &out, &err) == 0 && out.opt.size == sizeof out.opt && out.opt.pid == 7,
-       "a larger struct with nothing behind");
+    ok(read_options(&o.known) == 0 && out.opt.size == sizeof out.opt && out.opt.pid == 7, "a larger struct with nothing behind");
     is_i64(sfid_open(&g, &o.known), 0, "opens");
     sfid_close(g);
     unsigned taken_anyway = 0;
     for (size_t i = 0; i < sizeof o.more; i++) {
         o.more[i] = 1;
-        taken_anyway += sfid__options_read(&o.known, &out, &err) != SFID_EUNSUPPORTED;
+        taken_anyway += read_options(&o.known) != SFID_EUNSUPPORTED;
         o.more[i] = 0;
     }
     is_u64(taken_anyway, 0, "with any byte behind it is SFID_EUNSUPPORTED");
@@ -464,7 +463,7 @@ static void newer_ones(void) {
     ok(strstr(sfid_last_error(g), "option") && strstr(sfid_last_error(g), SFID_VERSION_STRING), "which tells the version");
     sfid_close(g);
     o.known.size = sizeof o - 8;
-    is_i64(sfid__options_read(&o.known, &out, &err), 0, "what lies behind its size is not looked at");
+    is_i64(read_options(&o.known), 0, "what lies behind its size is not looked at");
 }
 
 /* The same directories, to show that it was the options that kept them from being made. */

@@ -8,6 +8,12 @@
 static struct sfid__settings out;
 static struct sfid__error err;
 
+/* Reads into out, which lets go what was read before. */
+static int read_options(const sfid_options *o) {
+    sfid__options_end(&out);
+    return sfid__options_read(o, &out, &err);
+}
+
 /* Reads good options with a Redis store and a layout. */
 static int read_redis(const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max) {
     sfid_options o = SFID_OPTIONS_INIT;
@@ -17,15 +23,15 @@ static int read_redis(const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max) {
     o.ttl_ms = ttl_ms;
     o.heartbeat_ms = ttl_ms / 4;
     o.pid_max = pid_max;
-    return sfid__options_read(&o, &out, &err);
+    return read_options(&o);
 }
 
 static void redis_stores(void) {
     static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0), odd = SFID_LAYOUT(40, 10, 13, 7, 0);
     sfid_layout icicle;
     is_i64(read_redis(NULL, 600000, 0), 0, "the URL of a Redis server is a store");
-    ok(out.store == &sfid__store_redis && out.uri.node[0].port == 7000 && out.uri.db == 2 &&
-           strcmp(out.uri.node[0].host, "host") == 0,
+    ok(out.store == &sfid__store_redis && out.uri->node[0].port == 7000 && out.uri->db == 2 &&
+           strcmp(out.uri->node[0].host, "host") == 0,
        "taken apart");
     ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
     is_i64(read_redis(&odd, 60000, 0), 0, "a window that is no multiple of the unit");
@@ -50,7 +56,7 @@ static int read_windows(const char *store, const sfid_layout *l, uint32_t ttl_ms
     o.ttl_ms = ttl_ms;
     o.heartbeat_ms = ttl_ms / 4;
     o.short_ms = short_ms;
-    return sfid__options_read(&o, &out, &err);
+    return read_options(&o);
 }
 
 static bool none_short(const char *store, const sfid_layout *l, uint32_t ttl_ms, uint32_t short_ms) {

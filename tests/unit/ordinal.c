@@ -8,12 +8,18 @@
 
 static struct sfid__settings out;
 static struct sfid__error err;
+
+/* Reads into out, which lets go what was read before. */
+static int read_options(const sfid_options *o) {
+    sfid__options_end(&out);
+    return sfid__options_read(o, &out, &err);
+}
 static sfid_options opt;
 static char file[] = "/tmp/sfid-ordinal-XXXXXX";
 
 static int read_store(const char *text) {
     opt.store = text;
-    return sfid__options_read(&opt, &out, &err);
+    return read_options(&opt);
 }
 
 static void begin(void) {

@@ -1,18 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /* The text of a pool: ranges, users, what is refused and in which words; the settings of each server; whose slots fit. */
-#include "lease/pool.h"
-
 #include "lease/options.h"
+
 #include "lease/store.h"
 #include "support/tap.h"
 
-static struct sfid__settings out, part;
+static struct sfid__settings out;
 static struct sfid__error err;
+
+/* Reads into out, which lets go what was read before. */
+static int read_options(const sfid_options *o) {
+    sfid__options_end(&out);
+    return sfid__options_read(o, &out, &err);
+}
 static sfid_options opt;
 
 static int read_pool(const char *text) {
     opt.store = text;
-    return sfid__options_read(&opt, &out, &err);
+    return read_options(&opt);
 }
 
 static void begin(void) {
@@ -35,20 +40,20 @@ static void refuses(const char *text, const char *words, const char *name) {
 static void reads(void) {
     is_i64(read_pool("pool:1-682=" A " 683-1364=" B "  1365-2047=" C), 0, "three ranges");
     ok(out.store == &sfid__store_pool && out.opt.pid_min == 1 && out.opt.pid_max == 2047, "the pool has the pids of all");
-    is_u64(sfid__pool_count(&out), 3, "it counts its servers");
-    is_i64(sfid__pool_member(&out, 1, &part, &err), 0, "the second of them");
-    ok(part.store == &sfid__store_redis && part.opt.pid_min == 683 && part.opt.pid_max == 1364, "has its own range");
-    ok(strcmp(part.uri.user, "b") == 0 && strcmp(part.uri.node[0].host, "two") == 0, "and its own URL");
-    ok(part.window_ms == 600000 && out.window_ms == 600000 && out.short_ms == 30000 && out.share == 8, "all have the same windows");
-    sfid__options_widen(&part);
-    is_i64(part.opt.pid_max, 1364, "who looks at one server asks for its range only");
+    is_u64(sfid__options_servers(&out), 3, "it counts its servers");
+    const struct sfid__settings *part = sfid__options_server(&out, 1);
+    ok(part->store == &sfid__store_redis && part->opt.pid_min == 683 && part->opt.pid_max == 1364, "the second has its own range");
+    ok(strcmp(part->uri->user, "b") == 0 && strcmp(part->uri->node[0].host, "two") == 0, "and its own URL");
+    ok(part->window_ms == 600000 && out.window_ms == 600000 && out.short_ms == 30000 && out.share == 8,
+       "all have the same windows");
+    sfid__options_widen(&out);
+    is_i64(part->opt.pid_max, 1364, "who looks at one server asks for its range only");
     is_i64(read_pool("pool:5-9=" B " 1-2=" A), 0, "ranges in another order, with a gap");
     ok(out.opt.pid_min == 1 && out.opt.pid_max == 9, "the pool's pids go from the lowest to the highest");
     is_i64(read_pool("pool:7-7=" A " 8-8=" B " "), 0, "ranges of one pid, and a space at the end");
     is_i64(read_pool(A), 0, "one URL");
-    is_u64(sfid__pool_count(&out), 1, "is one server");
-    is_i64(sfid__pool_member(&out, 0, &part, &err), 0, "whose settings");
-    ok(part.store == out.store && part.of_pages == out.of_pages && part.opt.pid_max == out.opt.pid_max, "are a copy");
+    is_u64(sfid__options_servers(&out), 1, "is one server");
+    ok(sfid__options_server(&out, 0) == &out, "whose settings are those of all");
 }
 
 static void refuses_ranges(void) {
@@ -102,9 +107,8 @@ static void counts(void) {
         if (i != 15)
             continue;
         is_i64(read_pool(text), 0, "sixteen ranges");
-        is_u64(sfid__pool_count(&out), 16, "are sixteen servers");
-        is_i64(sfid__pool_member(&out, 15, &part, &err), 0, "the last one");
-        is_str(part.uri.user, "u15", "has its user");
+        is_u64(sfid__options_servers(&out), 16, "are sixteen servers");
+        is_str(sfid__options_server(&out, 15)->uri->user, "u15", "the last one has its user");
     }
     refuses(text, "more than 16 ranges", "a seventeenth");
 }
