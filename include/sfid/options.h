@@ -122,7 +122,7 @@ typedef struct sfid_options {
                                      no on_event; when no process with 1 has that page any more, IDs end with the window.
                                      Where pids are not scarce, 0 is better: the processes of a page have one pid's rate
                                      together, a call costs a tenth to half as much again, a stray write into the page hits all,
-                                     and neither pid nor sfid_status tells them apart (doc/performance.md) */
+                                     and neither pid nor sfid_status tells them apart (doc/stores.md) */
 } sfid_options;
 
 #define SFID__OPTION_N(name, type, initial, least, most, stores) , initial
