@@ -2,13 +2,31 @@
 /* commands.c - the list of commands, and sfid help. */
 #include "commands.h"
 
-#include "decode/all.h"
-#include "doctor/all.h"
-#include "exec/all.h"
-#include "get/all.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/store.h"
+#include "decode/decode.h"
+#include "doctor/doctor.h"
+#include "exec/exec.h"
+#include "get/get.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "io/version.h"
+#include "layout/layout.h"
+#include "lease/init.h"
+#include "lease/keep.h"
+#include "lease/lease.h"
+#include "text/bench.h"
+#include "text/convert.h"
+#include "text/encode.h"
+#include "text/gen.h"
+#include "text/range.h"
 #ifdef HAVE_SERVE
-#include "serve/all.h"
+#include "serve/serve.h"
 #endif
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct command command_help;
 

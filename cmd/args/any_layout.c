@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* any_layout.c - an option that takes a layout of 64 or 128 bits. */
-#include "args/all.h"
+#include "args/any_layout.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- $AWSFLAKE_EPOCH ------------------------------------------------------- */
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* column.c - IDs in a column of CSV or TSV. */
-#include "decode/all.h"
+#include "decode/column.h"
 
+#include "decode/csv.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/show.h"
+
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #define PREFIX "sfid_" /* prefix of added columns: a record may have a "time" of its own */
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* damaged.c - explains what a spreadsheet or a float has made of an ID. */
-#include "decode/all.h"
+#include "decode/damaged.h"
+
+#include "decode/rounded.h"
+#include "io/digits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define EXACT (UINT64_C(1) << 53)
 

@@ -1,6 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c - sfid decode: takes IDs apart, in any kind of input. */
-#include "decode/all.h"
+#include "decode/decode.h"
+
+#include "args/args.h"
+#include "decode/candidates.h"
+#include "decode/damaged.h"
+#include "decode/guess.h"
+#include "decode/makers.h"
+#include "decode/members.h"
+#include "decode/options.h"
+#include "decode/rounded.h"
+#include "decode/source.h"
+#include "decode/stats.h"
+#include "io/out.h"
+#include "io/progress.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/reader.h"
+#include "text/show.h"
+#include "text/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- errors -------------------------------------------------------------- */
 

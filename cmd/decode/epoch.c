@@ -7,7 +7,7 @@
  * An hour is the limit. An epoch that somebody chose is a midnight somewhere
  * nearly always, and midnights of two zones are an hour apart or more.
  */
-#include "decode/all.h"
+#include "decode/epoch.h"
 
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)

@@ -7,7 +7,9 @@
  * full width, or every word would match. The caller checks whether its time
  * makes sense.
  */
-#include "decode/all.h"
+#include "decode/grep.h"
+
+#include "text/show.h"
 
 #define LEAST_DECIMALS 10
 

@@ -6,9 +6,19 @@
  * are one family, and one line. What is not certain is told, has a layout that
  * no command takes, and an exit status of its own.
  */
-#include "decode/all.h"
+#include "decode/guess.h"
 
+#include "decode/epoch.h"
+#include "decode/mixture.h"
+#include "decode/pair.h"
+#include "decode/score.h"
+#include "io/json.h"
+#include "io/say.h"
+#include "text/show.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #define SECOND INT64_C(1000)
 #define MINUTE (60 * SECOND)

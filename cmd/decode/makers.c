@@ -10,7 +10,14 @@
  * github.com/segmentio/ksuid. ObjectId: the manual of MongoDB, "ObjectId()".
  * xid: github.com/rs/xid. TSID: github.com/f4b6a3/tsid-creator.
  */
-#include "decode/all.h"
+#include "decode/makers.h"
+
+#include "io/json.h"
+#include "io/say.h"
+#include "text/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define BYTES 20 /* of the longest, a KSUID */
 #define DAY_MS INT64_C(86400000)

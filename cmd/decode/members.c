@@ -6,7 +6,12 @@
  * depth of nested values. Brackets must be balanced; what they enclose is not
  * checked further.
  */
-#include "decode/all.h"
+#include "decode/members.h"
+
+#include "io/say.h"
+#include "text/show.h"
+
+#include <stdio.h>
 
 struct scan {
     const char *p, *end;

@@ -7,7 +7,9 @@
  * apart. The sign of a mixture: one of these groups covers the very days that
  * other layouts read from the other IDs.
  */
-#include "decode/all.h"
+#include "decode/mixture.h"
+
+#include <stdlib.h>
 
 #define MINUTE INT64_C(60000)
 #define DAY (INT64_C(24) * 60 * MINUTE)

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - the options of sfid decode. */
-#include "decode/all.h"
+#include "decode/options.h"
+
+#include "args/any_layout.h"
+#include "decode/column.h"
+#include "decode/grep.h"
+#include "decode/members.h"
+#include "io/say.h"
+#include "text/show.h"
 
 enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, KNOWN, STATS };
 

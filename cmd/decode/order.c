@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* order.c - sorts tens of millions of numbers in place. */
-#include "decode/all.h"
+#include "decode/order.h"
 
 #define FEW 48
 

@@ -9,7 +9,12 @@
  * more than it costs to say which ID is whose; and better than one family with
  * two habits, as of busy and idle processes.
  */
-#include "decode/all.h"
+#include "decode/pair.h"
+
+#include "decode/epoch.h"
+#include "decode/score.h"
+
+#include <stdlib.h>
 
 #define LENGTHS 65
 #define ROUNDS 4

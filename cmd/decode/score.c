@@ -9,7 +9,12 @@
  * has one unit to spread, so random numbers reach b bits once in 2^b at most
  * (Markov's inequality). The difference of two scores compares two families.
  */
-#include "decode/all.h"
+#include "decode/score.h"
+
+#include "decode/epoch.h"
+#include "decode/order.h"
+
+#include <stdlib.h>
 
 /* log2(n!) */
 static double factorial(size_t n) {

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c - writes statistics of IDs as text and JSON. */
-#include "decode/all.h"
+#include "decode/summary.h"
+
+#include "io/json.h"
+#include "text/show.h"
+
+#include <inttypes.h>
 
 /* A pid with more than this many times its share is hot. */
 #define HOT 2

@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* apps.c - checks the apps of a state directory: layout, end, and the holder of each pid. */
-#include "doctor/all.h"
+#include "doctor/apps.h"
+
+#include "args/args.h"
+#include "doctor/dirs.h"
+#include "io/date.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
+#include "layout/check.h"
+#include "layout/crossings.h"
+#include "layout/show.h"
+#include "lease/holders.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 /* ---- finding apps -------------------------------------------------------- */
 

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
-#include "doctor/all.h"
+#include "doctor/doctor.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "doctor/apps.h"
+#include "doctor/clock.h"
+#include "doctor/dirs.h"
+#include "doctor/server.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/report.h"
+#include "io/say.h"
+#include "io/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL };

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* server.c - checks the server that leases an app's pids, through the library. */
-#include "doctor/all.h"
+#include "doctor/server.h"
+
+#include "io/date.h"
+#include "io/say.h"
+#include "layout/crossings.h"
+
+#include <string.h>
 
 static const char *topic_of(sfid_check_kind kind) {
     static const char *const topics[] = {

@@ -13,14 +13,27 @@
  * the slot are never more than a moment behind the clock.
  */
 #define _GNU_SOURCE /* execvpe */
-#include "exec/all.h"
+#include "exec/exec.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "exec/kin.h"
+#include "io/date.h"
+#include "io/say.h"
+#include "io/signals.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* ask.c - one request for IDs by HTTP, RESP or flakeid's frames, and its answer. Nothing is taken of an answer that is not whole. */
-#include "get/all.h"
+#include "get/ask.h"
+
+#include "io/digits.h"
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static int failed(struct peer *peer, int status, const char *what, const char *text, size_t len) {
     snprintf(peer->why, sizeof peer->why, "%s%s%s", what, len ? " " : "", len ? quote(text, len).text : "");

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* get.c - sfid get: gets IDs from a service. */
-#include "get/all.h"
+#include "get/get.h"
+
+#include "args/args.h"
+#include "get/ask.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "net/peer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { COUNT, TIMEOUT };
 

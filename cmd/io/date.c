@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* date.c - RFC 3339 times as text and back, in the proleptic Gregorian calendar. */
-#include "io/all.h"
+#include "io/date.h"
 
+#include "io/digits.h"
+
+#include <string.h>
 #include <time.h>
 
 #define DAY INT64_C(86400)

@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* in.c - reads lines and blocks of any length in constant memory. */
-#include "io/all.h"
+#include "io/in.h"
 
+#include "io/out.h"
+#include "io/progress.h"
+
+#include <errno.h>
 #include <poll.h>
+#include <string.h>
+#include <unistd.h>
 
 void in_begin(struct in *in, int fd, size_t max) {
     in->fd = fd;

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
-#include "io/all.h"
+#include "io/json.h"
+
+#include "io/out.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 static bool follows; /* a value of the same object or list precedes */
 

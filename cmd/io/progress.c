@@ -6,9 +6,15 @@
  * written there. There is none if standard output is a pipe: its reader may be
  * a pager on the same terminal.
  */
-#include "io/all.h"
+#include "io/progress.h"
 
+#include "io/date.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FIRST_MS 1000 /* shorter runs show no progress */
 #define EVERY_MS 200

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - findings of a check by topic: severity, cause, cure. */
-#include "io/all.h"
+#include "io/report.h"
+
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 static const char *const severities[] = {[FINE] = "ok", [WARNING] = "warning", [FAULT] = "error"};
 

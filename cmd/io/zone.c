@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c - time zones: how far local time is ahead of UTC. */
-#include "io/all.h"
+#include "io/zone.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - sfid layout check: whether a layout is suitable, and for how long. */
-#include "layout/all.h"
+#include "layout/check.h"
+
+#include "io/say.h"
+#include "layout/crossings.h"
+
+#include <inttypes.h>
 
 #define DAY_MS INT64_C(86400000)
 #define YEAR_MS (DAY_MS * 146097 / 400)

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c - sfid layout compare: whether one layout can take over from another while IDs live. */
-#include "layout/all.h"
+#include "layout/compare.h"
 
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/report.h"
+#include "io/say.h"
 #include "layout/id_set.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS }; /* the order in COMPARE_OPTIONS */
 

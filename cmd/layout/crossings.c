@@ -4,7 +4,12 @@
  *
  * Programs that read IDs are tested with those of their day, and break on such a date, which may be years later.
  */
-#include "layout/all.h"
+#include "layout/crossings.h"
+
+#include "io/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define EXACT (INT64_C(1) << 53)
 #define MOST_DIGITS 19

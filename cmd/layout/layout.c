@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - sfid layout: lists, shows, checks and compares layouts. */
-#include "layout/all.h"
+#include "layout/layout.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "io/date.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "layout/check.h"
+#include "layout/compare.h"
+#include "layout/show.h"
+#include "layout/sql.h"
+#include "layout/sql_bound.h"
+#include "layout/sql_warehouse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* init.c - sfid init: states that no process of an app is running. */
-#include "lease/all.h"
+#include "lease/init.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { APP, STORE, PID, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, WRONG_CLOCK, MAX_AHEAD, RUN_DIR, STATE_DIR, TTL };
 

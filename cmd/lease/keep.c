@@ -6,7 +6,12 @@
  * renewed: a released pid of this era can be claimed at once, before any other. So the spares are closed then, and leased anew
  * when the server grants pids to all again.
  */
-#include "lease/all.h"
+#include "lease/keep.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/say.h"
 
 #include <poll.h>
 #include <stdatomic.h>

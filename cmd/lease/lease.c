@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - sfid lease: lists and releases leases of an app. */
-#include "lease/all.h"
+#include "lease/lease.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/store.h"
+#include "io/say.h"
+#include "lease/ls.h"
+#include "lease/options.h"
+#include "lease/pid.h"
+
+#include <string.h>
 
 static const struct option_spec options[] = {
     [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "the app"},

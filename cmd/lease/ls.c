@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* ls.c - sfid lease ls: lists leases, once or repeatedly. */
-#include "lease/all.h"
+#include "lease/ls.h"
 
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/metrics.h"
+#include "lease/options.h"
+#include "lease/show.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", "tsv", "csv", "prometheus", NULL};
 

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
-#include "lease/all.h"
+#include "lease/metrics.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "layout/crossings.h"
+
+#include <inttypes.h>
 
 static void head(const char *name, const char *help) { out_print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name); }
 

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* pid.c - sfid lease show and release: shows all about one pid, and ends its lease. */
-#include "lease/all.h"
+#include "lease/pid.h"
 
+#include "args/any_layout.h"
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/holders.h"
+#include "lease/options.h"
+#include "lease/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", NULL};
 

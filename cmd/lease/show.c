@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - looks up and lists leases. */
-#include "lease/all.h"
+#include "lease/show.h"
+
+#include "io/date.h"
+#include "io/json.h"
+#include "io/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *lease_kind_name(sfid_lease_kind kind) {
     static const char *const names[] = {

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ec2.c - asks the metadata service of EC2, version 2: a token first, which the other requests name. */
-#include "net/all.h"
+#include "net/ec2.h"
 
+#include "io/say.h"
+#include "net/http.h"
+#include "net/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #define LIMIT_MS 1000

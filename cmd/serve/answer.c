@@ -6,7 +6,17 @@
  * one only when it is complete. A refused one is cut off again; its IDs are
  * thrown away.
  */
-#include "serve/all.h"
+#include "serve/answer.h"
+
+#include "io/digits.h"
+#include "serve/http.h"
+#include "serve/http_write.h"
+#include "serve/log.h"
+#include "serve/settings.h"
+#include "serve/source.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 enum { SMALL = 4096 }; /* answers up to this size, with what is pending, do not wait for memory */
 

@@ -6,9 +6,29 @@
  * buffer. Bytes of a request that is not complete, or not yet answered, are kept
  * in `in`; `used` of them belong to the request whose job is under way.
  */
-#include "serve/all.h"
+#include "serve/connection.h"
 
+#include "io/say.h"
+#include "serve/answer.h"
+#include "serve/client.h"
+#include "serve/flakeid_serve.h"
+#include "serve/http_serve.h"
+#include "serve/log.h"
+#include "serve/origin.h"
+#include "serve/queue.h"
+#include "serve/resp_serve.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/socket.h"
+#include "serve/source.h"
+#include "serve/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 enum {
     IN_ROOM = 9 * 1024, /* the most bytes that are read and not yet answered: longer than any request */

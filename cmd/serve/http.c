@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently is refused. */
-#include "serve/parse.h"
+#include "serve/http.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* What the lines of a head have said so far. */
 struct head {

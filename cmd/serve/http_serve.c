@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* http_serve.c - answers requests of HTTP. */
-#include "serve/all.h"
+#include "serve/http_serve.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "serve/answer.h"
+#include "serve/http.h"
+#include "serve/http_write.h"
+#include "serve/metrics.h"
+#include "serve/page_html.h"
+#include "serve/query.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/source.h"
+#include "serve/state.h"
+#include "text/reader.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { LEAST_MOST = 128, VALUE = 128, HOST_SHOWN = 64 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* resp.c - requests of Redis's protocol: an array of bulk strings. Inline commands are refused. */
-#include "serve/parse.h"
+#include "serve/resp.h"
 
 #include <string.h>
 

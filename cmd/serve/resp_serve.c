@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* resp_serve.c - answers commands of Redis's protocol, RESP2 and RESP3. */
-#include "serve/all.h"
+#include "serve/resp_serve.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "serve/answer.h"
+#include "serve/http.h"
+#include "serve/resp.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/source.h"
+#include "serve/state.h"
+#include "text/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The Redis version that clients see. They send only commands that it has, and those are answered here. */
 #define SERVER_VERSION "7.0.0"

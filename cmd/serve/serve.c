@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.c - sfid serve: a daemon that hands out IDs, from its start to its end. */
-#include "serve/all.h"
+#include "serve/serve.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "io/say.h"
+#include "serve/address.h"
+#include "serve/connection.h"
+#include "serve/http_write.h"
+#include "serve/listen.h"
+#include "serve/log.h"
+#include "serve/notify.h"
+#include "serve/settings.h"
+#include "serve/source.h"
+#include "serve/state.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000, LOOK_MS = 300 };
 

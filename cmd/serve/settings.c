@@ -1,7 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - the options of sfid serve. */
-#include "serve/all.h"
+#include "serve/settings.h"
 
+#include "args/store.h"
+#include "io/say.h"
+#include "serve/address.h"
+#include "serve/flakeid.h"
+#include "serve/state.h"
+#include "text/host.h"
+#include "text/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
 #define DAY_MS 86400000

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - sfid bench: measures what IDs of a layout cost here, and how many there are. */
-#include "text/all.h"
+#include "text/bench.h"
+
+#include "args/args.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { LAYOUT, THREADS, LANES, SECONDS, FORMAT };

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c - sfid convert: writes IDs in another form. */
-#include "text/all.h"
+#include "text/convert.h"
+
+#include "args/args.h"
+#include "io/in.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { TO, FROM, WIDTH, WIDE };
 

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - sfid encode: puts an ID together. */
-#include "text/all.h"
+#include "text/encode.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "io/date.h"
+#include "io/say.h"
+#include "text/host.h"
+#include "text/ids.h"
 
 enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
 

@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: generates IDs. */
-#include "text/all.h"
+#include "text/gen.h"
 
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "text/host.h"
+#include "text/ids.h"
+#include "text/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BATCH 4096
 #define STORE_LEN 4200 /* longer than any URL that the library takes */

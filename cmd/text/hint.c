@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* hint.c - suggests what to type if the input is not plain IDs. */
-#include "text/all.h"
+#include "text/hint.h"
 
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static bool has(const char *text, size_t len, char c) { return memchr(text, c, len) != NULL; }

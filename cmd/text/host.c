@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4 address. */
-#include "text/all.h"
+#include "text/host.h"
 
-#include "net/all.h"
+#include "io/say.h"
+#include "net/ec2.h"
 
 #include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
 
 /* ---- valid options ---------------------------------------------------------- */
 

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.c - reads IDs in all their forms. */
-#include "text/all.h"
+#include "text/reader.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
 
 const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
                                 [SFID_BASE58] = "base58", [SFID_UUID] = "uuid", [SFID_BYTES] = "bytes",   NULL};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c - takes an ID apart. */
-#include "text/all.h"
+#include "text/view.h"
 
 #include <time.h>
 

@@ -4,8 +4,13 @@
  * without a known time, random numbers, counters, few IDs, mixtures. Each row of the table is written as a comment. An answer is
  * the first line of the output. It counts as certain if the status is 0; a certain answer has to be right.
  */
-#include "../../cmd/decode/all.h"
+#include "decode/guess.h"
 
+#include "decode/candidates.h"
+#include "io/date.h"
+#include "io/digits.h"
+#include "io/out.h"
+#include "io/say.h"
 #include "support/tap.h"
 
 #include <stdarg.h>
