@@ -89,7 +89,7 @@ static void help_all(void) {
 
 static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
 
-static int run(const struct args *args) {
+static int run_help(const struct args *args) {
     if (args->operand_count > 1) {
         say("help: unexpected argument %s; name one command", QUOTE(args->operands[1]));
         return usage(args->command);
@@ -111,7 +111,7 @@ static const struct command command_help = {
     .summary = "list the commands, or describe one",
     .about = "Lists the commands, or describes COMMAND.\n",
     .options = options,
-    .run = run,
+    .run = run_help,
 };
 
 /* ---- running a command ---------------------------------------------------- */

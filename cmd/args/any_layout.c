@@ -42,7 +42,7 @@ static bool read_instant(const char *text, int64_t *unix_ms) {
     struct moment moment;
     if (read_time(utc, moment_now(), &moment) != NULL)
         return false;
-    *unix_ms = moment.unix_ms + ms + (midnight ? 86400000 : 0);
+    *unix_ms = moment.unix_ms + ms + (midnight ? DAY : 0);
     return true;
 }
 

@@ -34,7 +34,7 @@ static int find_letter(const struct command *command, char letter) {
     return -1;
 }
 
-static void set(struct args *args, int i, const char *value, const char *label_head, const char *label) {
+static void set_value(struct args *args, int i, const char *value, const char *label_head, const char *label) {
     const char *arg = args->command->options[i].arg;
     args->value[i] = value;
     if (arg && strstr(arg, "...") && args->list_count++ < ARGS_LIST)
@@ -75,13 +75,13 @@ static int read_long(struct args *args, struct cursor *cursor) {
     if (args->command->options[i].arg == NULL) {
         if (equals)
             return misuse(args, "option", word, len + 2, " takes no value");
-        set(args, i, "", "--", spec_name);
+        set_value(args, i, "", "--", spec_name);
     } else if (equals) {
-        set(args, i, equals + 1, "--", spec_name);
+        set_value(args, i, equals + 1, "--", spec_name);
     } else if (args->command->options[i].arg[0] == '[') {
-        set(args, i, "", "--", spec_name);
+        set_value(args, i, "", "--", spec_name);
     } else if (cursor->at < cursor->argc) {
-        set(args, i, cursor->argv[cursor->at++], "--", spec_name);
+        set_value(args, i, cursor->argv[cursor->at++], "--", spec_name);
     } else {
         return misuse(args, "option", word, len + 2, " needs a value");
     }
@@ -99,12 +99,12 @@ static int read_letters(struct args *args, struct cursor *cursor) {
         if (i < 0)
             return misuse(args, "unknown option", word, strlen(word), "");
         if (args->command->options[i].arg == NULL) {
-            set(args, i, "", "-", letter);
+            set_value(args, i, "", "-", letter);
             continue;
         }
         if (p[1] == '\0' && cursor->at == cursor->argc)
             return misuse(args, "option", word, strlen(word), " needs a value");
-        set(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
+        set_value(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
         break;
     }
     return -1;
@@ -123,7 +123,7 @@ static bool read_environment(struct args *args) {
             return false;
         }
         if (value)
-            set(args, i, value, "$", env);
+            set_value(args, i, value, "$", env);
     }
     return true;
 }
@@ -181,7 +181,7 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
     uint64_t number;
     if (args->value[i] == NULL)
         return true;
-    most = most ? most : 86400000;
+    most = most ? most : DAY;
     if (read_u64(args->value[i], most, &number) && number >= least) {
         *value = (uint32_t)number;
         return true;

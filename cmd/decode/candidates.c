@@ -81,7 +81,7 @@ void guess_begin(struct guess *guess, sfid_form from) {
 /* ---- adding IDs ------------------------------------------------------------ */
 
 /* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
-static void keep(struct guess *guess, struct sample *sample, sfid_wide id) {
+static void add_to_sample(struct guess *guess, struct sample *sample, sfid_wide id) {
     guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
     const uint64_t place = sample->seen < GUESS_SAMPLE ? sample->seen : (guess->random >> 32) % (sample->seen + 1);
     if (sample->seen == 0 || is_below(id, sample->least))
@@ -107,7 +107,7 @@ static bool add_wide(struct guess *guess, const char *text, size_t len) {
             continue;
         c->fits++;
         if (!any)
-            keep(guess, &guess->wide, id);
+            add_to_sample(guess, &guess->wide, id);
         any = true;
     }
     return any;
@@ -118,19 +118,16 @@ bool guess_add(struct guess *guess, const char *text, size_t len) {
     guess->count++;
     if (!reader_read(&guess->reader, text, len, &id))
         return add_wide(guess, text, len);
-    keep(guess, &guess->narrow, id);
+    add_to_sample(guess, &guess->narrow, id);
     return true;
 }
 
 /* ---- IDs whose time is known, from the table or log that has them ---- */
 
-#define SECOND INT64_C(1000)
-#define DAY (86400 * SECOND)
-
 /* Returns how long a time lasts that is written like this: "2026-11-23" is a day, "-2h" an hour more or less. */
 static int64_t length_of(const char *text) {
     static const char letters[] = "mhdw";
-    static const int64_t lengths[] = {60 * SECOND, 3600 * SECOND, DAY, 7 * DAY};
+    static const int64_t lengths[] = {MINUTE, HOUR, DAY, 7 * DAY};
     const size_t len = strlen(text);
     const char *letter = len > 0 && (text[0] == '-' || text[0] == '+') ? strchr(letters, text[len - 1]) : NULL;
     if (letter && *letter)

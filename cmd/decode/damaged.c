@@ -11,8 +11,6 @@
 
 #define EXACT (UINT64_C(1) << 53)
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 static size_t count_digits(const char *text, size_t len) {
     size_t n = 0;
     while (n < len && is_digit(text[n]))

@@ -9,11 +9,6 @@
  */
 #include "decode/epoch.h"
 
-#define SECOND INT64_C(1000)
-#define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
-
 /* Without the library of mathematics, which the command would need for this alone. */
 double log2_of(double value) {
     double sum = 0, bit = 0.5;

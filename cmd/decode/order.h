@@ -24,7 +24,8 @@ static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
 static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
 static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
 
-/* Sorts the numbers in place. */
+/* Sort in place. */
+void sort_values(uint64_t *value, size_t count); /* a few thousand */
 void sort_numbers(struct numbers *numbers);
 
 #endif

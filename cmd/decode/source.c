@@ -7,7 +7,7 @@
 #define LONGEST 256 /* longer than any ID */
 
 /* Skips empty lines, since files often end with one. */
-static int next(struct source *source, struct found *found) {
+static int next_line(struct source *source, struct found *found) {
     struct line line;
     const bool bytes = source->reader->form == SFID_BYTES;
     const int rc = bytes ? in_block(&source->in, source->reader->most, &line) : in_line(&source->in, &line);
@@ -34,6 +34,6 @@ void source_begin(struct source *source, const struct reader *reader, int (*plac
 }
 
 void source_lines(struct source *source, const struct reader *reader) {
-    source_begin(source, reader, next, LONGEST);
+    source_begin(source, reader, next_line, LONGEST);
     source->unit = reader->form == SFID_BYTES ? "ID" : "line";
 }

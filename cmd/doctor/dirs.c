@@ -279,7 +279,7 @@ static bool find_all(struct report *report, const struct dir *dir) {
     return true;
 }
 
-static bool look_at(struct report *report, const char *path, const struct role *role) {
+static bool look_at_dir(struct report *report, const char *path, const struct role *role) {
     static struct dir dir;
     dir = (struct dir){.path = path, .role = role};
     const bool found = find_there(&dir);
@@ -302,12 +302,12 @@ static bool look_at(struct report *report, const char *path, const struct role *
 
 void doctor_run_dir(struct report *report, const char *path) {
     report_topic(report, "run directory");
-    look_at(report, path, &run_role);
+    look_at_dir(report, path, &run_role);
 }
 
 bool doctor_state_dir(struct report *report, const char *path, bool leased) {
     report_topic(report, "state directory");
-    return look_at(report, path, leased ? &spare_role : &state_role);
+    return look_at_dir(report, path, leased ? &spare_role : &state_role);
 }
 
 /* ---- machine ID ---------------------------------------------------------- */

@@ -154,7 +154,7 @@ static bool has_topic(const struct args *args, const sfid_options *opt) {
     return false;
 }
 
-static int run(const struct args *args) {
+static int run_doctor(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout;
     struct report report;
@@ -195,5 +195,5 @@ const struct command command_doctor = {
              "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"
              "an app with an unknown or different layout, or settings under which IDs may repeat.\n",
     .options = options,
-    .run = run,
+    .run = run_doctor,
 };

@@ -24,7 +24,7 @@ struct asked {
     const sfid_layout *layout; /* NULL: its crossings have been reported */
 };
 
-static void find(void *user, const sfid_finding *finding) {
+static void note_finding(void *user, const sfid_finding *finding) {
     struct asked *asked = user;
     struct report *report = asked->report;
     if (strcmp(report->topic, topic_of(finding->kind)) != 0)
@@ -46,7 +46,7 @@ static void find(void *user, const sfid_finding *finding) {
 void doctor_server(struct report *report, const sfid_options *opt) {
     char why[SFID_WHY_LEN];
     struct asked asked = {report, opt->layout};
-    const int code = sfid_app_check(opt, find, &asked, why, sizeof why);
+    const int code = sfid_app_check(opt, note_finding, &asked, why, sizeof why);
     if (code == 0)
         return;
     report_topic(report, "server");

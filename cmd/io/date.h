@@ -5,6 +5,13 @@
 
 #include "io/zone.h"
 
+/* In milliseconds; a year on the average of the calendar. */
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define YEAR (DAY * 146097 / 400)
+
 /* put_date() writes RFC 3339 with milliseconds, for all of int64_t. Years past 9999 have a plus sign, years before 0 a minus. */
 #define DATE_ROOM 48
 struct date {

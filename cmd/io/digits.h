@@ -28,6 +28,8 @@ static inline char *put_text(char *p, const char *text) {
     return p + len;
 }
 
+static inline bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
 /* Reads digits only, at most max. Returns false for anything else. */
 bool read_u64(const char *text, uint64_t max, uint64_t *value);
 

@@ -33,7 +33,7 @@ static bool is_wanted(int fd) {
     return state.silent || !isatty(STDOUT_FILENO);
 }
 
-static void begin(int fd) {
+static void begin_progress(int fd) {
     struct stat st;
     const off_t at = lseek(fd, 0, SEEK_CUR);
     state.begun = true;
@@ -51,7 +51,7 @@ static void write_terminal(const char *text) {
         state.wanted = false; /* the terminal is gone */
 }
 
-static void show(uint64_t lines, uint64_t bytes, int64_t now) {
+static void show_progress(uint64_t lines, uint64_t bytes, int64_t now) {
     char line[120], part[24] = "";
     const uint64_t rate = lines * 1000 / (uint64_t)(now - state.begin);
     if (state.size > 0)
@@ -65,14 +65,14 @@ void progress_silent(void) { state.silent = true; }
 
 void progress(int fd, uint64_t lines, uint64_t bytes) {
     if (!state.begun)
-        begin(fd);
+        begin_progress(fd);
     if (!state.wanted)
         return;
     const int64_t now = monotonic_ms();
     if (now < state.next)
         return;
     state.next = now + EVERY_MS;
-    show(lines, bytes, now);
+    show_progress(lines, bytes, now);
 }
 
 void progress_clear(void) {

@@ -7,9 +7,7 @@
 
 #include <inttypes.h>
 
-#define DAY_MS INT64_C(86400000)
-#define YEAR_MS (DAY_MS * 146097 / 400)
-#define END_IS_NEAR_MS (5 * YEAR_MS)
+#define END_IS_NEAR_MS (5 * YEAR)
 
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status) {
     char span[32];

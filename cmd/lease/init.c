@@ -255,7 +255,7 @@ static bool fit(const struct args *args) {
     return why == NULL;
 }
 
-static int run(const struct args *args) {
+static int run_init(const struct args *args) {
     static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
@@ -325,5 +325,5 @@ const struct command command_init = {
              "and lead_ms (in STORE) if APP's processes have more than the defaults.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
-    .run = run,
+    .run = run_init,
 };

@@ -42,7 +42,7 @@ static int unknown_action(const struct args *args, const char *name) {
     return usage(args->command);
 }
 
-static int run(const struct args *args) {
+static int run_lease(const struct args *args) {
     static const int needed[] = {LEASE_APP, LEASE_STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
@@ -94,5 +94,5 @@ const struct command command_lease = {
              "error says which. ls and show change nothing.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
-    .run = run,
+    .run = run_lease,
 };

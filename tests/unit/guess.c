@@ -16,9 +16,6 @@
 #include <stdarg.h>
 #include <sys/mman.h>
 
-#define SECOND INT64_C(1000)
-#define HOUR (3600 * SECOND)
-#define DAY (24 * HOUR)
 #define NOW INT64_C(1796040000123) /* 2026-11-30T12:00:00.123Z */
 #define MOST 3000
 
