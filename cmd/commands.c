@@ -2,13 +2,31 @@
 /* commands.c - the list of commands, and sfid help. */
 #include "commands.h"
 
-#include "decode/all.h"
-#include "doctor/all.h"
-#include "exec/all.h"
-#include "get/all.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/store.h"
+#include "decode/decode.h"
+#include "doctor/doctor.h"
+#include "exec/exec.h"
+#include "get/get.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "io/version.h"
+#include "layout/layout.h"
+#include "lease/init.h"
+#include "lease/keep.h"
+#include "lease/lease.h"
+#include "text/bench.h"
+#include "text/convert.h"
+#include "text/encode.h"
+#include "text/gen.h"
+#include "text/range.h"
 #ifdef HAVE_SERVE
-#include "serve/all.h"
+#include "serve/serve.h"
 #endif
+
+#include <stdio.h>
+#include <string.h>
 
 static const struct command command_help;
 
@@ -71,7 +89,7 @@ static void help_all(void) {
 
 static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
 
-static int run(const struct args *args) {
+static int run_help(const struct args *args) {
     if (args->operand_count > 1) {
         say("help: unexpected argument %s; name one command", QUOTE(args->operands[1]));
         return usage(args->command);
@@ -93,7 +111,7 @@ static const struct command command_help = {
     .summary = "list the commands, or describe one",
     .about = "Lists the commands, or describes COMMAND.\n",
     .options = options,
-    .run = run,
+    .run = run_help,
 };
 
 /* ---- running a command ---------------------------------------------------- */

@@ -2,8 +2,13 @@
 /* complete.c - completion of command lines, from the tables that read the options and write the help. */
 #include "complete.h"
 
-#include "args/all.h"
+#include "args/args.h"
 #include "commands.h"
+#include "io/out.h"
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyz";
 

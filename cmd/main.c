@@ -2,9 +2,13 @@
 /* main.c - sfid(1): begins and ends the process. */
 #include "commands.h"
 #include "complete.h"
-#include "io/all.h"
+#include "io/progress.h"
+#include "io/say.h"
+#include "io/signals.h"
 
 #include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
 
 /*
  * A parent may have closed a standard descriptor. The next file opened would

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* answers.c - any bytes as a service's answer to sfid get: alike in one piece and in many, and no ID that the answer has not. */
-#include "get/all.h"
+#include "get/ask.h"
 
 #include "fuzz.h"
+#include "io/say.h"
 
 static struct {
     const uint8_t *bytes;

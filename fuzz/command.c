@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "command.h"
 
-#include "args/all.h"
+#include "io/out.h"
+#include "io/progress.h"
+#include "io/say.h"
 
 #include <stdarg.h>
 
@@ -49,14 +51,6 @@ struct quoted quote(const char *text, size_t len) {
     struct quoted q;
     snprintf(q.text, sizeof q.text, "'%.*s'", len < 48 ? (int)len : 48, text);
     return q;
-}
-
-void help_command(const struct command *command) { HOLDS(command != NULL); }
-
-int usage(const struct command *command) {
-    HOLDS(command != NULL);
-    said++;
-    return STATUS_USAGE;
 }
 
 /* A simple check: decodes each character's code point, and requires its shortest form. */

@@ -5,9 +5,14 @@
  * a second time, byte by byte.
  */
 #define _GNU_SOURCE 1
-#include "decode/all.h"
-
 #include "command.h"
+#include "decode/candidates.h"
+#include "decode/column.h"
+#include "decode/damaged.h"
+#include "decode/grep.h"
+#include "decode/makers.h"
+#include "decode/members.h"
+#include "io/say.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* words.c - user input of the command: times, zones, numbers, invalid layouts, and options. The first byte says which. */
-#include "args/all.h"
+#include "args/args.h"
 
+#include "args/layout_fault.h"
+#include "args/nearest.h"
 #include "command.h"
+#include "io/digits.h"
+#include "io/say.h"
 
 #include <errno.h>
 

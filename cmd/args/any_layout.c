@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* any_layout.c - an option that takes a layout of 64 or 128 bits. */
-#include "args/all.h"
+#include "args/any_layout.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- $AWSFLAKE_EPOCH ------------------------------------------------------- */
 
@@ -36,7 +42,7 @@ static bool read_instant(const char *text, int64_t *unix_ms) {
     struct moment moment;
     if (read_time(utc, moment_now(), &moment) != NULL)
         return false;
-    *unix_ms = moment.unix_ms + ms + (midnight ? 86400000 : 0);
+    *unix_ms = moment.unix_ms + ms + (midnight ? DAY : 0);
     return true;
 }
 

@@ -6,7 +6,17 @@
  * a later version adds an option. Also, an argument such as -5 has to reach the
  * command, which can say what is wrong with it.
  */
-#include "args/all.h"
+#include "args/args.h"
+
+#include "args/layout_fault.h"
+#include "args/nearest.h"
+#include "io/digits.h"
+#include "io/out.h"
+#include "io/say.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 /* ---- reading the arguments ----------------------------------------------- */
 
@@ -24,7 +34,7 @@ static int find_letter(const struct command *command, char letter) {
     return -1;
 }
 
-static void set(struct args *args, int i, const char *value, const char *label_head, const char *label) {
+static void set_value(struct args *args, int i, const char *value, const char *label_head, const char *label) {
     const char *arg = args->command->options[i].arg;
     args->value[i] = value;
     if (arg && strstr(arg, "...") && args->list_count++ < ARGS_LIST)
@@ -65,13 +75,13 @@ static int read_long(struct args *args, struct cursor *cursor) {
     if (args->command->options[i].arg == NULL) {
         if (equals)
             return misuse(args, "option", word, len + 2, " takes no value");
-        set(args, i, "", "--", spec_name);
+        set_value(args, i, "", "--", spec_name);
     } else if (equals) {
-        set(args, i, equals + 1, "--", spec_name);
+        set_value(args, i, equals + 1, "--", spec_name);
     } else if (args->command->options[i].arg[0] == '[') {
-        set(args, i, "", "--", spec_name);
+        set_value(args, i, "", "--", spec_name);
     } else if (cursor->at < cursor->argc) {
-        set(args, i, cursor->argv[cursor->at++], "--", spec_name);
+        set_value(args, i, cursor->argv[cursor->at++], "--", spec_name);
     } else {
         return misuse(args, "option", word, len + 2, " needs a value");
     }
@@ -89,12 +99,12 @@ static int read_letters(struct args *args, struct cursor *cursor) {
         if (i < 0)
             return misuse(args, "unknown option", word, strlen(word), "");
         if (args->command->options[i].arg == NULL) {
-            set(args, i, "", "-", letter);
+            set_value(args, i, "", "-", letter);
             continue;
         }
         if (p[1] == '\0' && cursor->at == cursor->argc)
             return misuse(args, "option", word, strlen(word), " needs a value");
-        set(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
+        set_value(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
         break;
     }
     return -1;
@@ -113,7 +123,7 @@ static bool read_environment(struct args *args) {
             return false;
         }
         if (value)
-            set(args, i, value, "$", env);
+            set_value(args, i, value, "$", env);
     }
     return true;
 }
@@ -171,7 +181,7 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
     uint64_t number;
     if (args->value[i] == NULL)
         return true;
-    most = most ? most : 86400000;
+    most = most ? most : DAY;
     if (read_u64(args->value[i], most, &number) && number >= least) {
         *value = (uint32_t)number;
         return true;
@@ -257,4 +267,33 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout) {
         return text == NULL || read_layout(args->label[i], text, sfid_layout_preset, layout);
     say("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i], QUOTE(text), args->command->name);
     return false;
+}
+
+/* ---- usage and help, from the same table that reads the options ---- */
+
+int usage(const struct command *command) {
+    say("usage: sfid %s %s", command->name, command->synopsis);
+    say("more: sfid %s --help", command->name);
+    return STATUS_USAGE;
+}
+
+static void help_option(const struct option_spec *option) {
+    char left[48], letter[8] = "    ";
+    if (option->letter)
+        snprintf(letter, sizeof letter, "-%c, ", option->letter);
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg && option->arg[0] != '[' ? " " : "",
+             option->arg ? option->arg : "");
+    out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "", option->env ? option->env : "",
+              option->env ? "]" : "");
+}
+
+void help_command(const struct command *command) {
+    out_print("Usage: sfid %s %s\n\n", command->name, command->synopsis);
+    if (command->alias)
+        out_print("Alias: sfid %s\n\n", command->alias);
+    out_print("Options:\n");
+    for (const struct option_spec *option = command->options; option->name; option++)
+        if (option->help)
+            help_option(option);
+    out_print("  %-22s  %s\n\n%s", "-h, --help", "show this help", command->about);
 }

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* layout_fault.c - finds what is wrong with the text of a layout. */
-#include "args/all.h"
+#include "args/layout_fault.h"
+
+#include "io/digits.h"
+
+#include <stdio.h>
+#include <string.h>
 
 /* Copies the text from *p up to one of the marks or the end, and moves *p there. Returns false if it does not fit the room. */
 static bool take_piece(const char **p, const char *marks, char *piece, size_t size) {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* nearest.c - suggestions for misspelt names. */
-#include "args/all.h"
+#include "args/nearest.h"
+
+#include <string.h>
 
 static unsigned min3(unsigned a, unsigned b, unsigned c) {
     const unsigned ab = a < b ? a : b;

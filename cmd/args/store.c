@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* store.c - lease options, and errors from a server. */
-#include "args/all.h"
+#include "args/store.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
 
 bool store_options(const struct args *args, int first, sfid_options *opt) {
     if (!args_option(args, first, opt, ttl_ms) || !args_option(args, first + 1, opt, short_ms) ||

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* candidates.c - the layouts that IDs may have, and a sample of the IDs. */
-#include "decode/all.h"
+#include "decode/candidates.h"
+
+#include "decode/order.h"
+#include "io/say.h"
 
 /* ---- families of layouts ----------------------------------------------------- */
 
@@ -78,7 +81,7 @@ void guess_begin(struct guess *guess, sfid_form from) {
 /* ---- adding IDs ------------------------------------------------------------ */
 
 /* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
-static void keep(struct guess *guess, struct sample *sample, sfid_wide id) {
+static void add_to_sample(struct guess *guess, struct sample *sample, sfid_wide id) {
     guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
     const uint64_t place = sample->seen < GUESS_SAMPLE ? sample->seen : (guess->random >> 32) % (sample->seen + 1);
     if (sample->seen == 0 || is_below(id, sample->least))
@@ -104,7 +107,7 @@ static bool add_wide(struct guess *guess, const char *text, size_t len) {
             continue;
         c->fits++;
         if (!any)
-            keep(guess, &guess->wide, id);
+            add_to_sample(guess, &guess->wide, id);
         any = true;
     }
     return any;
@@ -115,6 +118,43 @@ bool guess_add(struct guess *guess, const char *text, size_t len) {
     guess->count++;
     if (!reader_read(&guess->reader, text, len, &id))
         return add_wide(guess, text, len);
-    keep(guess, &guess->narrow, id);
+    add_to_sample(guess, &guess->narrow, id);
     return true;
+}
+
+/* ---- IDs whose time is known, from the table or log that has them ---- */
+
+/* Returns how long a time lasts that is written like this: "2026-11-23" is a day, "-2h" an hour more or less. */
+static int64_t length_of(const char *text) {
+    static const char letters[] = "mhdw";
+    static const int64_t lengths[] = {MINUTE, HOUR, DAY, 7 * DAY};
+    const size_t len = strlen(text);
+    const char *letter = len > 0 && (text[0] == '-' || text[0] == '+') ? strchr(letters, text[len - 1]) : NULL;
+    if (letter && *letter)
+        return lengths[letter - letters];
+    if (strchr(text, ':') == NULL)
+        return strchr(text, '-') && text[0] != '-' ? DAY : SECOND;
+    return strchr(text, '.') ? 0 : SECOND;
+}
+
+bool guess_know(struct guess *guess, const char *text) {
+    const char *equals = strchr(text, '=');
+    struct known *known = &guess->known[guess->knowns];
+    struct moment time;
+    sfid_wide id;
+    if (equals == NULL || !reader_read(&guess->reader, text, (size_t)(equals - text), &id)) {
+        say("--known: %s is not ID=TIME, with an ID of 64 bits", QUOTE(text));
+        return false;
+    }
+    const char *wrong = read_time(equals + 1, moment_now(), &time);
+    if (wrong) {
+        say("--known: %s %s", QUOTE(equals + 1), wrong);
+        return false;
+    }
+    const int64_t length = length_of(equals + 1);
+    known->id = id.low;
+    known->from = time.unix_ms - (length < DAY || equals[1] == '-' ? length : 0); /* a second may have been rounded up */
+    known->to = time.unix_ms + length;
+    guess->knowns++;
+    return guess_add(guess, text, (size_t)(equals - text));
 }

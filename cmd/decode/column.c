@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* column.c - IDs in a column of CSV or TSV. */
-#include "decode/all.h"
+#include "decode/column.h"
 
+#include "decode/csv.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/show.h"
+
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
 
 #define PREFIX "sfid_" /* prefix of added columns: a record may have a "time" of its own */
 
@@ -81,7 +88,7 @@ static int check_width(struct source *source, struct found *found, size_t column
     return 1;
 }
 
-static int next(struct source *source, struct found *found) {
+static int next_record(struct source *source, struct found *found) {
     struct place place = {0, 0, 0};
     int rc = in_line(&source->in, &source->line);
     if (rc <= 0)
@@ -186,13 +193,13 @@ static void write_header(struct source *source, struct view *view, bool crlf) {
     out_until(put_text(p, crlf && is_own(source) ? "\r\n" : "\n"));
 }
 
-static int begin(struct source *source, struct view *view) {
+static int begin_columns(struct source *source, struct view *view) {
     struct found found;
     if (!source->column.header)
         return STATUS_GOOD;
     int rc;
     do /* the first record that is not empty has the names */
-        rc = next(source, &found);
+        rc = next_record(source, &found);
     while (rc > 0 && found.record_len == 0 && !found.fault);
     if (rc < 0) {
         say("standard input: %s", strerror(errno));
@@ -226,7 +233,7 @@ static int begin(struct source *source, struct view *view) {
 
 /* ---- output ---------------------------------------------------------------- */
 
-static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_record(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     if (found->record_len == 0 || (found->fault && !is_own(source)))
         return; /* what is no record cannot be written as another one */
     if (found->fault) {
@@ -251,9 +258,9 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format) {
-    source_begin(source, reader, next, IN_LINE_MAX);
-    source->keep = format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep : NULL;
-    source->begin = begin;
+    source_begin(source, reader, next_record, IN_LINE_MAX);
+    source->keep = format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep_record : NULL;
+    source->begin = begin_columns;
     source->column = *column;
     source->column.header |= column->name != NULL;
     source->format = format;

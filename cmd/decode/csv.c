@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* csv.c - reads and writes the fields of CSV and TSV records. */
-#include "decode/all.h"
+#include "decode/csv.h"
+
+#include "io/json.h"
+
+#include <string.h>
 
 static enum csv_end plain_field(char separator, const char *text, size_t len, size_t *at, struct field *field) {
     const char *p = text + *at, *end = memchr(p, separator, len - *at);

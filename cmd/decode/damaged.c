@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* damaged.c - explains what a spreadsheet or a float has made of an ID. */
-#include "decode/all.h"
+#include "decode/damaged.h"
+
+#include "decode/rounded.h"
+#include "io/digits.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define EXACT (UINT64_C(1) << 53)
-
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 static size_t count_digits(const char *text, size_t len) {
     size_t n = 0;

@@ -1,6 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c - sfid decode: takes IDs apart, in any kind of input. */
-#include "decode/all.h"
+#include "decode/decode.h"
+
+#include "args/args.h"
+#include "decode/candidates.h"
+#include "decode/damaged.h"
+#include "decode/guess.h"
+#include "decode/makers.h"
+#include "decode/members.h"
+#include "decode/options.h"
+#include "decode/rounded.h"
+#include "decode/source.h"
+#include "decode/stats.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/progress.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/reader.h"
+#include "text/show.h"
+#include "text/view.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* ---- errors -------------------------------------------------------------- */
 
@@ -73,9 +97,8 @@ static void complain_of_id(struct decode *decode, const struct found *found, con
 
 /* Text is full of numbers that are no IDs. Small ones would date from the layout's first hours; others lie in the future. */
 static bool is_likely(const struct view *view, const struct taken *taken) {
-    const int64_t day = 24 * 3600 * 1000;
     const int64_t epoch = view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms;
-    return taken->unix_ms - day >= epoch && !view_is_future(taken);
+    return taken->unix_ms - DAY >= epoch && !view_is_future(taken);
 }
 
 /* Takes an ID apart. Returns false if it is none. */
@@ -118,7 +141,7 @@ static void guess_found(struct decode *decode, const struct found *found, const 
 }
 
 /* Names a record that has no valid ID, and passes it through if that is wanted and it was read as a whole. */
-static void refuse(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+static void refuse_record(struct decode *decode, const struct found *found, const char *unit, bool keep) {
     complain_of_id(decode, found, unit);
     if (decode->keep_bad && keep && !found->part)
         decode->source.keep(&decode->source, found, &decode->view, NULL);
@@ -139,7 +162,7 @@ static void decode_found(struct decode *decode, struct found *found, const char 
     if (!good && !found->none && show_other(decode, found))
         return;
     if (found->fault || (!good && !found->none && !source->quiet))
-        refuse(decode, found, unit, keep);
+        refuse_record(decode, found, unit, keep);
     else if (decode->task == TASK_STATS && good)
         stats_add(&decode->stats, taken.id);
     else if (decode->task == TASK_SHOW && keep)
@@ -172,7 +195,7 @@ static void decode_argument(struct decode *decode, int number, const char *text)
 }
 
 /* Reports what needs all IDs. Returns the exit status. */
-static int finish(struct decode *decode) {
+static int finish_decode(struct decode *decode) {
     const enum view_format format = decode->view.format;
     progress_clear();
     rounded_tell(&decode->rounded);
@@ -185,7 +208,7 @@ static int finish(struct decode *decode) {
     return status == STATUS_GOOD ? decode->status : status;
 }
 
-static int run(const struct args *args) {
+static int run_decode(const struct args *args) {
     static struct decode decode;
     if (!decode_read_options(args, &decode))
         return STATUS_USAGE;
@@ -203,7 +226,7 @@ static int run(const struct args *args) {
         } else {
             decode_argument(&decode, i + 1, args->operands[i]);
         }
-    return finish(&decode);
+    return finish_decode(&decode);
 }
 
 const struct command command_decode = {
@@ -231,5 +254,5 @@ const struct command command_decode = {
              "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
              "peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
-    .run = run,
+    .run = run_decode,
 };

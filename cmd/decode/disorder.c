@@ -16,7 +16,10 @@
  *   pile is in order, then the last one before it of the pile below, and so on.
  * - IDs in order are marked in a bitmap.
  */
-#include "decode/all.h"
+#include "decode/disorder.h"
+
+#include <stdlib.h>
+#include <string.h>
 
 #define BLOCK 4096 /* IDs; at the begin of each, piles are dropped */
 

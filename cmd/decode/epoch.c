@@ -7,12 +7,7 @@
  * An hour is the limit. An epoch that somebody chose is a midnight somewhere
  * nearly always, and midnights of two zones are an hour apart or more.
  */
-#include "decode/all.h"
-
-#define SECOND INT64_C(1000)
-#define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
+#include "decode/epoch.h"
 
 /* Without the library of mathematics, which the command would need for this alone. */
 double log2_of(double value) {

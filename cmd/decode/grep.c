@@ -7,7 +7,9 @@
  * full width, or every word would match. The caller checks whether its time
  * makes sense.
  */
-#include "decode/all.h"
+#include "decode/grep.h"
+
+#include "text/show.h"
 
 #define LEAST_DECIMALS 10
 
@@ -47,7 +49,7 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
 }
 
 /* Finds the next word that may be an ID, and sets *from to its start. Returns false if there is none. */
-static bool find(struct source *source, size_t *from) {
+static bool find_number(struct source *source, size_t *from) {
     enum { UUID = 36 };
     const struct line *line = &source->line;
     const unsigned char *text = (const unsigned char *)line->text;
@@ -67,7 +69,7 @@ static bool find(struct source *source, size_t *from) {
     return false;
 }
 
-static int next(struct source *source, struct found *found) {
+static int next_number(struct source *source, struct found *found) {
     size_t from;
     if (source->at == SIZE_MAX) {
         const int rc = in_line(&source->in, &source->line);
@@ -82,7 +84,7 @@ static int next(struct source *source, struct found *found) {
         found->fault = "is longer than 1 MiB";
         found->id = source->line.text;
         found->len = source->line.len;
-    } else if (find(source, &from)) {
+    } else if (find_number(source, &from)) {
         found->none = false;
         found->id = source->line.text + from;
         found->len = source->at - from;
@@ -96,7 +98,7 @@ static int next(struct source *source, struct found *found) {
 }
 
 /* Writes the text up to and including an ID, or up to the end of the line. */
-static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_line(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     source_put_mark(source);
     out_bytes(found->record, found->record_len);
     if (taken)
@@ -106,8 +108,8 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_grep(struct source *source, const struct reader *reader, bool keep_lines) {
-    source_begin(source, reader, next, IN_LINE_MAX);
-    source->keep = keep_lines ? keep : NULL;
+    source_begin(source, reader, next_number, IN_LINE_MAX);
+    source->keep = keep_lines ? keep_line : NULL;
     source->quiet = true;
     source->at = SIZE_MAX;
     for (int c = 0; c < 256; c++)

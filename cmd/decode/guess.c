@@ -6,14 +6,19 @@
  * are one family, and one line. What is not certain is told, has a layout that
  * no command takes, and an exit status of its own.
  */
-#include "decode/all.h"
+#include "decode/guess.h"
 
+#include "decode/epoch.h"
+#include "decode/mixture.h"
+#include "decode/pair.h"
+#include "decode/score.h"
+#include "io/json.h"
+#include "io/say.h"
+#include "text/show.h"
+
+#include <inttypes.h>
 #include <stdarg.h>
-
-#define SECOND INT64_C(1000)
-#define MINUTE (60 * SECOND)
-#define HOUR (60 * MINUTE)
-#define DAY (24 * HOUR)
+#include <stdio.h>
 
 /* What counts as evidence, in bits: a thousand to one against chance, a hundred to one against another family. */
 #define AGAINST_CHANCE 10
@@ -109,7 +114,7 @@ static void add(char why[WHY], const char *between, const char *fmt, ...) {
     va_end(args);
 }
 
-static const struct candidate *first_of(const struct guess *guess, const struct family *family) {
+static const struct candidate *first_candidate(const struct guess *guess, const struct family *family) {
     size_t i = 0;
     while (&guess->family[guess->candidate[i].family] != family)
         i++;
@@ -126,7 +131,7 @@ static void name_of(const struct guess *guess, const struct family *family, bool
     if (family->epoch.sure && family->epoch.own)
         snprintf(name, NAME, "%s", family->epoch.own->view.name);
     else if (family->wide || sfid_layout_format(&layout, name, SFID_LAYOUT_STR_LEN) < 0)
-        snprintf(name, NAME, "%s@", first_of(guess, family)->view.name);
+        snprintf(name, NAME, "%s@", first_candidate(guess, family)->view.name);
     char *end = family->epoch.sure ? name + strlen(name) : strchr(name, '@') + 1;
     strcpy(end, family->epoch.sure && sure ? "" : "?");
 }
@@ -193,8 +198,8 @@ static void explain(const struct guess *guess, const struct family *family, cons
 
 /* ---- lines -------------------------------------------------------------------------- */
 
-static void show(const struct guess *guess, const struct family *family, const struct body *body, bool sure,
-                 enum view_format format) {
+static void show_family(const struct guess *guess, const struct family *family, const struct body *body, bool sure,
+                        enum view_format format) {
     const int score = family->bits < 0 ? 0 : (int)family->bits;
     char name[NAME], why[WHY], first[DATE_ROOM] = "", last[DATE_ROOM] = "";
     name_of(guess, family, sure, name);
@@ -261,7 +266,7 @@ static void show_mixture(struct guess *guess, const struct mixture *mixture, enu
         struct family *family = &guess->family[c->family];
         guess_judge(guess, c->family, own, body.count);
         family->epoch = (struct epoch){.sure = true, .ms = c->epoch_ms, .own = c};
-        show(guess, family, &body, false, format);
+        show_family(guess, family, &body, false, format);
     }
 }
 
@@ -282,7 +287,7 @@ static int report_groups(struct guess *guess, const struct body *body, size_t ga
             if ((known[k].id >= body->id[gap].low) == (i == 1))
                 guess->known[guess->knowns++] = known[k];
         if (rank_all(guess, false, &half[i], order) > 0)
-            show(guess, &guess->family[order[0]], &half[i], false, format);
+            show_family(guess, &guess->family[order[0]], &half[i], false, format);
     }
     return STATUS_UNSURE;
 }
@@ -436,7 +441,7 @@ static void show_all(const struct guess *guess, const size_t *order, size_t n, c
                      enum view_format format) {
     for (size_t i = 0; i < n; i++)
         if (guess->family[order[i]].bits > guess->family[order[0]].bits - FAR_BEHIND)
-            show(guess, &guess->family[order[i]], body, sure, format);
+            show_family(guess, &guess->family[order[i]], body, sure, format);
 }
 
 int guess_report(struct guess *guess, enum view_format format, bool header) {

@@ -10,10 +10,16 @@
  * github.com/segmentio/ksuid. ObjectId: the manual of MongoDB, "ObjectId()".
  * xid: github.com/rs/xid. TSID: github.com/f4b6a3/tsid-creator.
  */
-#include "decode/all.h"
+#include "decode/makers.h"
+
+#include "io/json.h"
+#include "io/say.h"
+#include "text/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define BYTES 20 /* of the longest, a KSUID */
-#define DAY_MS INT64_C(86400000)
 
 static const char crockford[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", base32hex[] = "0123456789abcdefghijklmnopqrstuv",
                   base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", hex[] = "0123456789abcdef";
@@ -76,7 +82,7 @@ static void set(struct made *made, const char *name, const char *what, const cha
 static void set_time(struct made *made, int64_t unix_ms, int64_t since_ms) {
     made->timed = true;
     made->unix_ms = unix_ms;
-    made->odd = since_ms != ANY_TIME && (unix_ms < since_ms || unix_ms > moment_now().unix_ms + DAY_MS);
+    made->odd = since_ms != ANY_TIME && (unix_ms < since_ms || unix_ms > moment_now().unix_ms + DAY);
 }
 
 /* ---- forms without hyphens --------------------------------------------------- */
@@ -242,7 +248,7 @@ bool maker_find(const char *text, size_t len, struct made *made) {
 
 /* ---- output ------------------------------------------------------------------ */
 
-static void show_text(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
+static void show_made_text(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
     char age[40] = "", date[DATE_ROOM], day[40];
     out_bytes("\n", view->later);
     out_print("%-10s  %.*s\n%-10s  %s\n", "id", (int)len, text, "maker", made->name);
@@ -265,7 +271,7 @@ static void show_text(struct view *view, const char *text, size_t len, const str
     }
 }
 
-static void show_json(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
+static void show_made_json(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
     char date[DATE_ROOM], day[40], id[64];
     snprintf(id, sizeof id, "%.*s", (int)len, text);
     json_open(NULL, '{');
@@ -292,9 +298,9 @@ static void show_json(struct view *view, const char *text, size_t len, const str
 bool maker_show(struct view *view, const char *text, size_t len, const struct made *made) {
     const struct taken taken = {.unix_ms = made->unix_ms};
     if (view->format == VIEW_TEXT)
-        show_text(view, text, len, made, &taken);
+        show_made_text(view, text, len, made, &taken);
     else if (view->format == VIEW_JSON)
-        show_json(view, text, len, made, &taken);
+        show_made_json(view, text, len, made, &taken);
     else
         return false;
     view->later = true;

@@ -6,7 +6,12 @@
  * depth of nested values. Brackets must be balanced; what they enclose is not
  * checked further.
  */
-#include "decode/all.h"
+#include "decode/members.h"
+
+#include "io/say.h"
+#include "text/show.h"
+
+#include <stdio.h>
 
 struct scan {
     const char *p, *end;
@@ -17,7 +22,7 @@ static void skip_space(struct scan *s) {
         s->p++;
 }
 
-static bool take(struct scan *s, char c) {
+static bool take_char(struct scan *s, char c) {
     skip_space(s);
     if (s->p == s->end || *s->p != c)
         return false;
@@ -27,7 +32,7 @@ static bool take(struct scan *s, char c) {
 
 /* Reads a string. *text is what the quotes enclose, with its escapes. */
 static bool take_string(struct scan *s, const char **text, size_t *len) {
-    if (!take(s, '"'))
+    if (!take_char(s, '"'))
         return false;
     *text = s->p;
     for (;;) {
@@ -178,13 +183,13 @@ static bool take_members(struct scan *s, const char *key, struct wanted *wanted)
     for (;;) {
         const char *name, *text;
         size_t name_len, len;
-        if (take(s, '}')) {
+        if (take_char(s, '}')) {
             if (depth-- == 0)
                 return true;
             first = false;
             continue;
         }
-        if ((!first && !take(s, ',')) || !take_string(s, &name, &name_len) || !take(s, ':'))
+        if ((!first && !take_char(s, ',')) || !take_string(s, &name, &name_len) || !take_char(s, ':'))
             return false;
         first = false;
         const size_t step = matches(name, name_len, open[depth]);
@@ -224,7 +229,7 @@ bool source_resolve(struct source *source, struct found *found) {
     return true;
 }
 
-static int next(struct source *source, struct found *found) {
+static int next_object(struct source *source, struct found *found) {
     struct line line;
     const int rc = in_line(&source->in, &line);
     if (rc <= 0)
@@ -239,7 +244,7 @@ static int next(struct source *source, struct found *found) {
         found->fault = "is longer than 1 MiB";
     else if (found->none)
         found->record_len = 0;
-    else if (!take(&scan, '{') || !take_members(&scan, source->key, &wanted) || (skip_space(&scan), scan.p != scan.end))
+    else if (!take_char(&scan, '{') || !take_members(&scan, source->key, &wanted) || (skip_space(&scan), scan.p != scan.end))
         found->fault = "is not a JSON object";
     else if (!wanted.seen)
         found->fault = source->fault;
@@ -253,7 +258,7 @@ static int next(struct source *source, struct found *found) {
 }
 
 /* Writes the object unchanged, with new members at its end. */
-static void keep(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_object(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
     (void)source;
     size_t len = found->record_len;
     if (len == 0)
@@ -271,8 +276,8 @@ static void keep(struct source *source, const struct found *found, struct view *
 }
 
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep_lines) {
-    source_begin(source, reader, next, IN_LINE_MAX);
-    source->keep = keep_lines ? keep : NULL;
+    source_begin(source, reader, next_object, IN_LINE_MAX);
+    source->keep = keep_lines ? keep_object : NULL;
     source->key = key;
     snprintf(source->fault, sizeof source->fault, "has no ID at the key %s", QUOTE(key));
 }

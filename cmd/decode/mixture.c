@@ -7,12 +7,12 @@
  * apart. The sign of a mixture: one of these groups covers the very days that
  * other layouts read from the other IDs.
  */
-#include "decode/all.h"
+#include "decode/mixture.h"
 
-#define MINUTE INT64_C(60000)
-#define DAY (INT64_C(24) * 60 * MINUTE)
-#define MONTH (30 * DAY)
-#define YEAR (365 * DAY)
+#include "decode/order.h"
+
+#include <stdlib.h>
+
 #define NO_TIME INT64_MIN
 
 /* The times of the sample in each layout; NO_TIME if the layout cannot read the ID, or the time makes no sense. */
@@ -37,11 +37,6 @@ static void read_sample(const struct guess *guess, struct reading *r) {
 
 /* ---- groups ----------------------------------------------------------------- */
 
-static int by_time(const void *a, const void *b) {
-    const int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
-    return (x > y) - (x < y);
-}
-
 struct span {
     int64_t first, last;
 };
@@ -52,7 +47,7 @@ static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS
     for (size_t i = 0; i < count; i++)
         if (time[i] != NO_TIME)
             sorted[n++] = time[i];
-    qsort(sorted, n, sizeof *sorted, by_time);
+    sort_values((uint64_t *)sorted, n); /* all are after 1970 */
     return n;
 }
 
@@ -67,11 +62,11 @@ static bool find_group(const int64_t *time, size_t count, struct span *group) {
     if (n == 0)
         return false;
     size_t first = n - 1;
-    while (first > 0 && sorted[first] - sorted[first - 1] <= MONTH)
+    while (first > 0 && sorted[first] - sorted[first - 1] <= 30 * DAY)
         first--;
     *group = (struct span){sorted[first], sorted[n - 1]};
     const int64_t length = group->last - group->first;
-    if (length > YEAR || (first == 0 && n == count))
+    if (length > 365 * DAY || (first == 0 && n == count))
         return false;
     return first == 0 || (sorted[first] - sorted[first - 1]) / 2 > length;
 }

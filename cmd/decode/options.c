@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* options.c - the options of sfid decode. */
-#include "decode/all.h"
+#include "decode/options.h"
+
+#include "args/any_layout.h"
+#include "decode/column.h"
+#include "decode/grep.h"
+#include "decode/members.h"
+#include "io/say.h"
+#include "text/show.h"
 
 enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, KNOWN, STATS };
 
@@ -115,7 +122,7 @@ static bool read_column(const struct args *args, int i, struct column *column) {
     return true;
 }
 
-static bool read_source(const struct args *args, struct decode *decode, int from, enum view_format format) {
+static bool read_place(const struct args *args, struct decode *decode, int from, enum view_format format) {
     struct column column;
     struct source *source = &decode->source;
     switch (from) {
@@ -232,7 +239,7 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
         return false;
     }
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
-        !read_source(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
+        !read_place(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
         return false;
     if (!read_keep(args, decode) || !read_columns(args, decode, (enum view_format)format, shown))
         return false;

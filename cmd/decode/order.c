@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* order.c - sorts tens of millions of numbers in place. */
-#include "decode/all.h"
+/* order.c - sorts tens of millions of numbers in place, and small lists. */
+#include "decode/order.h"
+
+#include <stdlib.h>
 
 #define FEW 48
 
@@ -11,7 +13,7 @@ struct part {
 };
 
 static sfid_wide get(const struct part *part, size_t i) { return number_at(part->numbers, part->first + i); }
-static void set(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
+static void set_part(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
 
 static unsigned byte_of(sfid_wide number, unsigned shift) {
     return (shift < 64 ? number.low >> shift : number.high >> (shift - 64)) & 255;
@@ -22,8 +24,8 @@ static void insert(const struct part *part) {
         const sfid_wide value = get(part, i);
         size_t at = i;
         for (; at > 0 && is_below(value, get(part, at - 1)); at--)
-            set(part, at, get(part, at - 1));
-        set(part, at, value);
+            set_part(part, at, get(part, at - 1));
+        set_part(part, at, value);
     }
 }
 
@@ -47,11 +49,11 @@ static void deal(const struct part *part, unsigned shift, const size_t *count, s
             unsigned to = byte_of(value, shift);
             while (to != (unsigned)b) {
                 const sfid_wide other = get(part, next[to]);
-                set(part, next[to]++, value);
+                set_part(part, next[to]++, value);
                 value = other;
                 to = byte_of(value, shift);
             }
-            set(part, next[b]++, value);
+            set_part(part, next[b]++, value);
         }
 }
 
@@ -74,3 +76,10 @@ void sort_numbers(struct numbers *numbers) {
     if (!is_sorted(numbers))
         sort_from(&(struct part){numbers, 0, numbers->count}, numbers->wide ? 120 : 56);
 }
+
+static int by_value(const void *a, const void *b) {
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return (x > y) - (x < y);
+}
+
+void sort_values(uint64_t *value, size_t count) { qsort(value, count, sizeof *value, by_value); }

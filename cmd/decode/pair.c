@@ -9,7 +9,13 @@
  * more than it costs to say which ID is whose; and better than one family with
  * two habits, as of busy and idle processes.
  */
-#include "decode/all.h"
+#include "decode/pair.h"
+
+#include "decode/epoch.h"
+#include "decode/order.h"
+#include "decode/score.h"
+
+#include <stdlib.h>
 
 #define LENGTHS 65
 #define ROUNDS 4
@@ -47,15 +53,10 @@ static double logarithm[GUESS_ROOM + 2];
 
 /* ---- learning ------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 static void note_values(const uint64_t *value, size_t count, unsigned bits, struct values *out) {
     static uint64_t sorted[GUESS_ROOM];
     memcpy(sorted, value, count * sizeof *value);
-    qsort(sorted, count, sizeof *sorted, by_value);
+    sort_values(sorted, count);
     out->bits = bits;
     for (size_t i = 0; i < count; i++) {
         size_t low = 0, high = count;
@@ -72,19 +73,13 @@ static void note_values(const uint64_t *value, size_t count, unsigned bits, stru
 }
 
 static void learn(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct lesson *lesson) {
-    static uint64_t value[FIELDS][GUESS_ROOM];
+    static struct reading r;
     const struct family *f = &guess->family[family];
-    lesson->possible = !f->wide;
-    for (size_t i = 0; lesson->possible && i < count; i++) {
-        struct taken taken;
-        lesson->possible = view_take(guess_view(guess, family), id[i], &taken);
-        value[PID][i] = taken.pid;
-        value[SEQ][i] = taken.seq;
-    }
+    lesson->possible = !f->wide && guess_read(guess, family, id, count, &r);
     if (!lesson->possible)
         return;
-    note_values(value[PID], count, f->pid_bits, &lesson->field[PID]);
-    note_values(value[SEQ], count, f->seq_bits, &lesson->field[SEQ]);
+    note_values(r.pid, count, f->pid_bits, &lesson->field[PID]);
+    note_values(r.seq, count, f->seq_bits, &lesson->field[SEQ]);
     lesson->time = log2_of((double)(((id[count - 1].low - id[0].low) >> f->shape.time_shift) + 1));
 }
 

@@ -11,7 +11,11 @@
  * always has sequence 0. So an ID is evidence only if the bits just above those
  * that were lost are in use: there a field begins that is always 0, or ends.
  */
-#include "decode/all.h"
+#include "decode/rounded.h"
+
+#include "io/say.h"
+
+#include <inttypes.h>
 
 #define EXACT_BITS 53
 #define LEAST_LONG UINT64_C(1000000000000000) /* of 16 digits: a spreadsheet keeps 15 */

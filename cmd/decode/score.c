@@ -9,7 +9,12 @@
  * has one unit to spread, so random numbers reach b bits once in 2^b at most
  * (Markov's inequality). The difference of two scores compares two families.
  */
-#include "decode/all.h"
+#include "decode/score.h"
+
+#include "decode/epoch.h"
+#include "decode/order.h"
+
+#include <stdlib.h>
 
 /* log2(n!) */
 static double factorial(size_t n) {
@@ -22,13 +27,6 @@ static double factorial(size_t n) {
 
 /* ---- reading ------------------------------------------------------------------ */
 
-struct reading {
-    size_t count;
-    int64_t oldest, newest;
-    uint64_t changing; /* bits of the tick that differ */
-    uint64_t tick[GUESS_ROOM], pid[GUESS_ROOM], seq[GUESS_ROOM];
-};
-
 const struct view *guess_view(const struct guess *guess, size_t family) {
     for (size_t i = 0; i < guess->layouts; i++)
         if (guess->candidate[i].family == family)
@@ -36,8 +34,7 @@ const struct view *guess_view(const struct guess *guess, size_t family) {
     return NULL; /* a family has a layout */
 }
 
-/* Reads sorted IDs. Returns false if one is not of the family. */
-static bool read_all(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct reading *r) {
+bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct reading *r) {
     const struct view *view = guess_view(guess, family);
     r->count = count;
     r->changing = 0;
@@ -58,11 +55,6 @@ static bool read_all(const struct guess *guess, size_t family, const sfid_wide *
 
 /* ---- what pids and sequences tell ---------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-    return (x > y) - (x < y);
-}
-
 /*
  * Values that come again and again. The next one is new with chance 1/(n+1), or
  * else one of those before, as often as it came (a Chinese restaurant process).
@@ -71,7 +63,7 @@ static int by_value(const void *a, const void *b) {
 static double repeats(uint64_t *value, size_t count, size_t *distinct) {
     double sum = -factorial(count);
     *distinct = 0;
-    qsort(value, count, sizeof *value, by_value);
+    sort_values(value, count);
     for (size_t i = 0, next; i < count; i = next) {
         for (next = i + 1; next < count && value[next] == value[i];)
             next++;
@@ -195,7 +187,7 @@ static double judge_batches(const struct family *family, const struct reading *r
 void guess_judge(struct guess *guess, size_t index, const sfid_wide *id, size_t count) {
     static struct reading r;
     struct family *family = &guess->family[index];
-    family->possible = count > 0 && read_all(guess, index, id, count, &r);
+    family->possible = count > 0 && guess_read(guess, index, id, count, &r);
     if (!family->possible)
         return;
     family->ids = count;

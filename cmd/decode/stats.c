@@ -6,7 +6,13 @@
  * may be any distance apart. Their order takes one or two more, see disorder.c.
  * Everything else comes from sorting them in place.
  */
-#include "decode/all.h"
+#include "decode/stats.h"
+
+#include "decode/disorder.h"
+#include "decode/summary.h"
+#include "io/say.h"
+
+#include <stdlib.h>
 
 #define BURST 4 /* a burst is a second with more than this many times the mean */
 

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* summary.c - writes statistics of IDs as text and JSON. */
-#include "decode/all.h"
+#include "decode/summary.h"
+
+#include "io/json.h"
+#include "text/show.h"
+
+#include <inttypes.h>
 
 /* A pid with more than this many times its share is hot. */
 #define HOT 2
@@ -54,7 +59,7 @@ static void show_lists(struct view *view, const struct summary *s) {
     }
 }
 
-static void show_text(struct view *view, const struct summary *s) {
+static void show_summary_text(struct view *view, const struct summary *s) {
     char date[DATE_ROOM], span[40];
     out_print("%-14s  %zu\n", "IDs", s->count);
     if (s->count == 0)
@@ -164,7 +169,7 @@ static void put_lists(struct view *view, const struct summary *s) {
     json_close(']');
 }
 
-static void show_json(struct view *view, const struct summary *s) {
+static void show_summary_json(struct view *view, const struct summary *s) {
     json_open(NULL, '{');
     if (view->name[0])
         json_text("layout", view->name);
@@ -185,7 +190,7 @@ static void show_json(struct view *view, const struct summary *s) {
 
 void stats_show(struct view *view, const struct summary *summary, enum view_format format) {
     if (format == VIEW_JSON)
-        show_json(view, summary);
+        show_summary_json(view, summary);
     else
-        show_text(view, summary);
+        show_summary_text(view, summary);
 }

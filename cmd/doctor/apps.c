@@ -1,11 +1,29 @@
 /* SPDX-License-Identifier: MIT */
 /* apps.c - checks the apps of a state directory: layout, end, and the holder of each pid. */
-#include "doctor/all.h"
+#include "doctor/apps.h"
+
+#include "args/args.h"
+#include "doctor/dirs.h"
+#include "io/date.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
+#include "layout/check.h"
+#include "layout/crossings.h"
+#include "layout/show.h"
+#include "lease/holders.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 /* ---- finding apps -------------------------------------------------------- */
 
@@ -327,7 +345,7 @@ static void put_facts(const struct app *app, const struct noted *noted) {
     put_slots(app);
 }
 
-static void look_at(struct report *report, const struct survey *survey, const struct app *app, const sfid_options *opt) {
+static void look_at_app(struct report *report, const struct survey *survey, const struct app *app, const sfid_options *opt) {
     static struct noted noted;
     char topic[sizeof report->topic], path[PATH_ROOM];
     struct stat st;
@@ -364,7 +382,7 @@ void doctor_apps(struct report *report, const char *run, const char *state, cons
     take_stock(&survey, only);
     holders_find(&survey);
     for (size_t a = 0; a < survey.app_count; a++)
-        look_at(report, &survey, &survey.apps[a], &marks);
+        look_at_app(report, &survey, &survey.apps[a], &marks);
     if (survey.app_count == 0) {
         report_topic(report, "apps");
         if (survey.why && survey.why != ENOENT)

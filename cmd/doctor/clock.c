@@ -1,11 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* clock.c - checks the clock: its source, its synchronisation, and its steps. */
 #define _GNU_SOURCE /* CLOCK_MONOTONIC_RAW, and all of sys/timex.h */
-#include "doctor/all.h"
+#include "doctor/clock.h"
 
+#include "io/date.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/timex.h>
 #include <time.h>
+#include <unistd.h>
 
 #define SOURCES "/sys/devices/system/clocksource/clocksource0/"
 

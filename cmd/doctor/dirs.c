@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* dirs.c - checks the directories, their file systems, and the machine ID. */
-#include "doctor/all.h"
+#include "doctor/dirs.h"
 
+#include "doctor/logind.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/say.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <linux/magic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #define KIB UINT64_C(1024)
 #define MIB (KIB * 1024)
@@ -268,7 +279,7 @@ static bool find_all(struct report *report, const struct dir *dir) {
     return true;
 }
 
-static bool look_at(struct report *report, const char *path, const struct role *role) {
+static bool look_at_dir(struct report *report, const char *path, const struct role *role) {
     static struct dir dir;
     dir = (struct dir){.path = path, .role = role};
     const bool found = find_there(&dir);
@@ -291,12 +302,12 @@ static bool look_at(struct report *report, const char *path, const struct role *
 
 void doctor_run_dir(struct report *report, const char *path) {
     report_topic(report, "run directory");
-    look_at(report, path, &run_role);
+    look_at_dir(report, path, &run_role);
 }
 
 bool doctor_state_dir(struct report *report, const char *path, bool leased) {
     report_topic(report, "state directory");
-    return look_at(report, path, leased ? &spare_role : &state_role);
+    return look_at_dir(report, path, leased ? &spare_role : &state_role);
 }
 
 /* ---- machine ID ---------------------------------------------------------- */
@@ -325,4 +336,25 @@ void doctor_machine_id(struct report *report, const char *state) {
     if (report->json)
         json_text("machine_id", id);
     report_fine(report, "%s", id);
+}
+
+/* ---- type, owner and mode ---- */
+
+bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
+    const unsigned mode = (unsigned)st->st_mode & 07777;
+    if (S_ISLNK(st->st_mode))
+        report_problem(report, STATUS_STATE, "use the place to which it points", "%s is a symbolic link, which is not followed",
+                       path);
+    else if (directory ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
+        report_problem(report, STATUS_STATE, directory ? "remove it, or use another place" : "remove it", "%s is not a %s", path,
+                       directory ? "directory" : "plain file");
+    else if (st->st_uid != geteuid())
+        report_problem(report, STATUS_STATE, "run this as that user, or let that user's processes use another place",
+                       "%s belongs to user %u, not to user %u, who runs this", path, (unsigned)st->st_uid, (unsigned)geteuid());
+    else if (mode & (S_IWGRP | S_IWOTH))
+        report_problem(report, STATUS_STATE, directory ? "chmod 700" : "chmod 600", "%s has mode %04o: other users may write to it",
+                       path, mode);
+    else
+        return true;
+    return false;
 }

@@ -1,7 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
-#include "doctor/all.h"
+#include "doctor/doctor.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "doctor/apps.h"
+#include "doctor/clock.h"
+#include "doctor/dirs.h"
+#include "doctor/server.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/report.h"
+#include "io/say.h"
+#include "io/version.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 enum { APP, STORE, LAYOUT, FORMAT, STRICT, SERVER_ONLY, RUN_DIR, STATE_DIR, HEARTBEAT, TTL };
@@ -139,7 +154,7 @@ static bool has_topic(const struct args *args, const sfid_options *opt) {
     return false;
 }
 
-static int run(const struct args *args) {
+static int run_doctor(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout;
     struct report report;
@@ -180,5 +195,5 @@ const struct command command_doctor = {
              "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"
              "an app with an unknown or different layout, or settings under which IDs may repeat.\n",
     .options = options,
-    .run = run,
+    .run = run_doctor,
 };

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* logind.c - finds out whether systemd-logind removes a user's shared memory at the last logout (RemoveIPC in logind.conf(5)). */
-#include "doctor/all.h"
+#include "doctor/logind.h"
 
 #include <dirent.h>
 #include <pwd.h>
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define SYSTEM_UID_MAX 999 /* logind keeps what these users have */
 

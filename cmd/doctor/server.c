@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* server.c - checks the server that leases an app's pids, through the library. */
-#include "doctor/all.h"
+#include "doctor/server.h"
+
+#include "io/date.h"
+#include "io/say.h"
+#include "layout/crossings.h"
+
+#include <string.h>
 
 static const char *topic_of(sfid_check_kind kind) {
     static const char *const topics[] = {
@@ -18,7 +24,7 @@ struct asked {
     const sfid_layout *layout; /* NULL: its crossings have been reported */
 };
 
-static void find(void *user, const sfid_finding *finding) {
+static void note_finding(void *user, const sfid_finding *finding) {
     struct asked *asked = user;
     struct report *report = asked->report;
     if (strcmp(report->topic, topic_of(finding->kind)) != 0)
@@ -40,7 +46,7 @@ static void find(void *user, const sfid_finding *finding) {
 void doctor_server(struct report *report, const sfid_options *opt) {
     char why[SFID_WHY_LEN];
     struct asked asked = {report, opt->layout};
-    const int code = sfid_app_check(opt, find, &asked, why, sizeof why);
+    const int code = sfid_app_check(opt, note_finding, &asked, why, sizeof why);
     if (code == 0)
         return;
     report_topic(report, "server");

@@ -13,14 +13,27 @@
  * the slot are never more than a moment behind the clock.
  */
 #define _GNU_SOURCE /* execvpe */
-#include "exec/all.h"
+#include "exec/exec.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "exec/kin.h"
+#include "io/date.h"
+#include "io/say.h"
+#include "io/signals.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <syslog.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
 
@@ -325,7 +338,7 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
     return false;
 }
 
-static bool read_options(const struct args *args, struct exec *e) {
+static bool read_exec(const struct args *args, struct exec *e) {
     if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
         !args_directory(args, RUN_DIR, &e->opt.run_dir) || !args_directory(args, STATE_DIR, &e->opt.state_dir) ||
         !store_options(args, TTL, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) || !leaves_time(args, e))
@@ -342,13 +355,13 @@ static bool read_options(const struct args *args, struct exec *e) {
 }
 
 /* Standard error is COMMAND's as well: nothing of what goes well, or was chosen. */
-static void hear(void *user, const sfid_event *event) {
+static void hear_exec(void *user, const sfid_event *event) {
     const bool chosen = event->kind == SFID_EVENT_NOT_TMPFS || event->kind == SFID_EVENT_NOT_DURABLE;
     if (sfid_event_level(event->kind) <= LOG_NOTICE && !chosen)
         sfid_event_to_stderr(user, event);
 }
 
-static int run(const struct args *args) {
+static int run_exec(const struct args *args) {
     static char name[] = "sfid: exec";
     static const int needed[] = {APP, STORE};
     static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000}; /* static: an open generator is no leak */
@@ -358,9 +371,9 @@ static int run(const struct args *args) {
     }
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!read_options(args, &e))
+    if (!read_exec(args, &e))
         return STATUS_USAGE;
-    e.opt.on_event = hear;
+    e.opt.on_event = hear_exec;
     e.opt.user = name;
     const int code = sfid_open(&e.g, &e.opt);
     if (code < 0) {
@@ -396,5 +409,5 @@ const struct command command_exec = {
              "back. If exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND started\n"
              "do not. While exec is stopped, nothing watches the lease.\n",
     .options = options,
-    .run = run,
+    .run = run_exec,
 };

@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* kin.c - finds descendants in /proc. */
-#include "exec/all.h"
+#include "exec/kin.h"
+
+#include "io/base.h"
 
 #include <ctype.h>
 #include <dirent.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 struct process {
     pid_t id, parent;

@@ -1,19 +1,27 @@
 /* SPDX-License-Identifier: MIT */
 /* ask.c - one request for IDs by HTTP, RESP or flakeid's frames, and its answer. Nothing is taken of an answer that is not whole. */
-#include "get/all.h"
+#include "get/ask.h"
 
-static int failed(struct peer *peer, int status, const char *what, const char *text, size_t len) {
+#include "io/digits.h"
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static int failed_answer(struct peer *peer, int status, const char *what, const char *text, size_t len) {
     snprintf(peer->why, sizeof peer->why, "%s%s%s", what, len ? " " : "", len ? quote(text, len).text : "");
     return status;
 }
 
-static int garbled(struct peer *peer) { return failed(peer, STATUS_UNREACHABLE, "the answer is not of this protocol", "", 0); }
+static int garbled(struct peer *peer) {
+    return failed_answer(peer, STATUS_UNREACHABLE, "the answer is not of this protocol", "", 0);
+}
 
 /* The room for an answer is full, or the connection ended in the middle. */
 static int unfinished(struct peer *peer, int64_t got) {
     if (got < 0)
         return STATUS_UNREACHABLE;
-    return failed(peer, STATUS_UNREACHABLE, got == 0 ? "the answer ends too soon" : "the answer is too long", "", 0);
+    return failed_answer(peer, STATUS_UNREACHABLE, got == 0 ? "the answer ends too soon" : "the answer is too long", "", 0);
 }
 
 /* Returns whether there are n lines, each of them an ID. */
@@ -38,7 +46,7 @@ static int refused_http(struct peer *peer, const struct http_answer *answer) {
     const bool again = strncmp(code, "SFID_EAGAIN\"", 12) == 0 || answer->status == 429;
     const bool denied = answer->status == 401 || answer->status == 403;
     snprintf(what, sizeof what, "the answer has status %d", answer->status);
-    return failed(peer, again ? STATUS_BUSY : denied ? STATUS_AUTH : STATUS_UNREACHABLE, what, code, strcspn(code, "\""));
+    return failed_answer(peer, again ? STATUS_BUSY : denied ? STATUS_AUTH : STATUS_UNREACHABLE, what, code, strcspn(code, "\""));
 }
 
 int ask_http(struct peer *peer, const struct service *service, unsigned n, struct lines *lines) {
@@ -64,11 +72,11 @@ static int refused_resp(struct peer *peer, const char *error, size_t len) {
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         if (len > strlen(codes[i].code) && memcmp(error, codes[i].code, strlen(codes[i].code)) == 0)
             status = codes[i].status;
-    return failed(peer, status, "the answer is", error, len);
+    return failed_answer(peer, status, "the answer is", error, len);
 }
 
 /* Reads "X123\r\n" at *p, which moves on. Returns the number, -1 if more bytes are needed, or -2 if it is none. */
-static int64_t read_number(const char **p, const char *end, char mark, uint64_t max) {
+static int64_t read_count(const char **p, const char *end, char mark, uint64_t max) {
     char digits[24];
     uint64_t number;
     const size_t room = (size_t)(end - *p);
@@ -85,14 +93,14 @@ static int64_t read_number(const char **p, const char *end, char mark, uint64_t 
     return read_u64(digits, max, &number) ? (int64_t)number : -2;
 }
 
-/* Reads an array of n bulk strings into lines. Returns as read_number(), or 0. */
+/* Reads an array of n bulk strings into lines. Returns as read_count(), or 0. */
 static int read_array(const char *p, const char *end, unsigned n, struct lines *lines) {
-    const int64_t count = read_number(&p, end, '*', GET_BATCH);
+    const int64_t count = read_count(&p, end, '*', GET_BATCH);
     lines->len = 0;
     if (count != n)
         return count == -1 ? -1 : -2;
     for (unsigned i = 0; i < n; i++) {
-        const int64_t len = read_number(&p, end, '$', GET_ID);
+        const int64_t len = read_count(&p, end, '$', GET_ID);
         if (len < 0)
             return (int)len;
         if (end - p < len + 2)
@@ -143,7 +151,7 @@ int ask_flakeid(struct peer *peer, const struct service *service, unsigned n, st
     for (lines->len = 0; lines->len < whole;) {
         const int64_t got = peer_receive(peer, lines->text + lines->len, whole - lines->len);
         if (got == 0 && lines->len == 0)
-            return failed(peer, STATUS_UNREACHABLE, "the server closes the connection without an answer", "", 0);
+            return failed_answer(peer, STATUS_UNREACHABLE, "the server closes the connection without an answer", "", 0);
         if (got <= 0)
             return unfinished(peer, got);
         lines->len += (size_t)got;

@@ -1,6 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* get.c - sfid get: gets IDs from a service. */
-#include "get/all.h"
+#include "get/get.h"
+
+#include "args/args.h"
+#include "get/ask.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "net/peer.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { COUNT, TIMEOUT };
 
@@ -42,7 +52,7 @@ static const struct protocol *read_service(const char *text, struct service *ser
     return address_read(address, len, "3525", &service->address) ? protocol : NULL;
 }
 
-static int fail(const struct service *service, const struct peer *peer, int status, uint64_t done, uint64_t count) {
+static int fail_get(const struct service *service, const struct peer *peer, int status, uint64_t done, uint64_t count) {
     char before[64] = "";
     if (done > 0)
         snprintf(before, sizeof before, "%" PRIu64 " of %" PRIu64 " IDs came; ", done, count);
@@ -51,7 +61,7 @@ static int fail(const struct service *service, const struct peer *peer, int stat
     return status;
 }
 
-static int run(const struct args *args) {
+static int run_get(const struct args *args) {
     static struct lines lines;
     struct service service;
     uint64_t count = 1;
@@ -73,11 +83,11 @@ static int run(const struct args *args) {
         const unsigned n = count - done < GET_BATCH ? (unsigned)(count - done) : GET_BATCH;
         struct peer peer;
         if (!peer_open(&peer, &service.address, (int)timeout_ms))
-            return fail(&service, &peer, STATUS_UNREACHABLE, done, count);
+            return fail_get(&service, &peer, STATUS_UNREACHABLE, done, count);
         const int status = protocol->ask(&peer, &service, n, &lines);
         peer_close(&peer);
         if (status != STATUS_GOOD)
-            return fail(&service, &peer, status, done, count);
+            return fail_get(&service, &peer, status, done, count);
         out_bytes(lines.text, lines.len);
         done += n;
         if (!out_flush())
@@ -95,5 +105,5 @@ const struct command command_get = {
              "flakeid:// before it. The default port is 3525. A request asks for at most 1000 IDs. If an\n"
              "answer is incomplete, none of its IDs is printed.\n",
     .options = options,
-    .run = run,
+    .run = run_get,
 };

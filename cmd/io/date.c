@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* date.c - RFC 3339 times as text and back, in the proleptic Gregorian calendar. */
-#include "io/all.h"
+#include "io/date.h"
 
+#include "io/digits.h"
+
+#include <string.h>
 #include <time.h>
 
-#define DAY INT64_C(86400)
 #define DAYS_OF_400_YEARS INT64_C(146097)
 
 /* Days from 0000-03-01 to 1970-01-01. Years that begin in March have their leap day at the end. */
 #define MARCH_0_TO_1970 INT64_C(719468)
+
+#define DAY_S (DAY / SECOND)
 
 static int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b < 0); }
 
@@ -59,10 +63,10 @@ static void cache_day(struct date *cache, int64_t day) {
 
 static void cache_second(struct date *cache, int64_t second) {
     const int32_t shift = cache->zone.kind == ZONE_SYSTEM ? zone_shift(&cache->zone, second) : cache->zone.shift;
-    const int64_t day = floor_div(second + shift, DAY);
+    const int64_t day = floor_div(second + shift, DAY_S);
     if (!cache->known || day != cache->day)
         cache_day(cache, day);
-    const unsigned of_day = (unsigned)(second + shift - day * DAY);
+    const unsigned of_day = (unsigned)(second + shift - day * DAY_S);
     char *p = put_text(put_two(cache->text + cache->day_len, of_day / 3600), ":");
     p = put_text(put_two(p, of_day / 60 % 60), ":");
     p = put_two(p, of_day % 60);
@@ -106,8 +110,6 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms) {
 static const char no_form[] = "is not a time; use one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
 static const char too_far[] = "is out of range";
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-
 /* Reads least to most digits, at most 18. Returns false if there are fewer. */
 static bool take_number(const char **p, int least, int most, int64_t *value) {
     int n = 0;
@@ -116,7 +118,7 @@ static bool take_number(const char **p, int least, int most, int64_t *value) {
     return n >= least;
 }
 
-static bool take(const char **p, char c) {
+static bool take_letter(const char **p, char c) {
     if (**p != c)
         return false;
     ++*p;
@@ -125,12 +127,12 @@ static bool take(const char **p, char c) {
 
 /* Reads a mark and two digits, at most max. */
 static bool take_pair(const char **p, char mark, int64_t max, int64_t *value) {
-    return take(p, mark) && take_number(p, 2, 2, value) && *value <= max;
+    return take_letter(p, mark) && take_number(p, 2, 2, value) && *value <= max;
 }
 
 /* Reads four digits, or, with a sign, as many as put_year() writes. */
 static bool take_year(const char **p, int64_t *year) {
-    const bool minus = take(p, '-'), plus = !minus && take(p, '+');
+    const bool minus = take_letter(p, '-'), plus = !minus && take_letter(p, '+');
     if (!take_number(p, plus ? 5 : 4, plus || minus ? 9 : 4, year))
         return false;
     *year = minus ? -*year : *year;
@@ -146,7 +148,7 @@ static bool day_exists(struct ymd d) {
 /* Reads .123456 as milliseconds, and whether there is more. */
 static bool take_fraction(const char **p, struct moment *out) {
     int64_t unit = 100;
-    if (!take(p, '.'))
+    if (!take_letter(p, '.'))
         return true;
     if (!is_digit(**p))
         return false;
@@ -161,7 +163,7 @@ static bool take_fraction(const char **p, struct moment *out) {
 static bool take_zone(const char **p, int64_t *offset) {
     int64_t hours, minutes;
     *offset = 0;
-    if (take(p, 'Z') || take(p, 'z'))
+    if (take_letter(p, 'Z') || take_letter(p, 'z'))
         return true;
     const char sign = **p;
     if ((sign != '+' && sign != '-') || !take_pair(p, sign, 23, &hours))
@@ -175,7 +177,7 @@ static bool take_zone(const char **p, int64_t *offset) {
 }
 
 /* Returns whether second 60 may be a leap second: one ends a month of UTC. Unix time gives it the number of the next. */
-static bool is_leap_second(int64_t second) { return second % DAY == 0 && date_of_day(second / DAY).day == 1; }
+static bool is_leap_second(int64_t second) { return second % DAY_S == 0 && date_of_day(second / DAY_S).day == 1; }
 
 /* Reads T10:30:00.5+01:00. *seconds becomes that time in UTC, counted from `begin`; *out gets the fraction. */
 static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, struct moment *out) {
@@ -204,7 +206,7 @@ static const char *read_date(const char *p, struct moment *out) {
     if (month < 1 || month > 12 || !day_exists(date))
         return "has a date that does not exist";
     *out = (struct moment){0, false};
-    const int64_t begin = day_of_date(date) * DAY;
+    const int64_t begin = day_of_date(date) * DAY_S;
     const char *wrong = *p ? read_clock(p, begin, &seconds, out) : NULL;
     if (wrong)
         return wrong;
@@ -216,7 +218,7 @@ static const char *read_date(const char *p, struct moment *out) {
 /* Reads a distance, such as -15m. */
 static const char *read_distance(const char *text, struct moment now, struct moment *out) {
     static const char letters[] = "smhdw";
-    static const int64_t lengths[] = {1000, 60 * 1000, 3600 * 1000, DAY * 1000, 7 * DAY * 1000};
+    static const int64_t lengths[] = {SECOND, MINUTE, HOUR, DAY, 7 * DAY};
     const char *p = text + 1;
     int64_t ms;
     if (!take_number(&p, 1, 18, &ms))

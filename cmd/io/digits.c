@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* digits.c - numbers as text and back, fast enough for tens of millions. */
-#include "io/all.h"
+#include "io/digits.h"
 
 /* clang-format off */
 #define TEN(a, b, c) a, b, c, '0', a, b, c, '1', a, b, c, '2', a, b, c, '3', a, b, c, '4', \

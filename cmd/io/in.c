@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* in.c - reads lines and blocks of any length in constant memory. */
-#include "io/all.h"
+#include "io/in.h"
 
+#include "io/out.h"
+#include "io/progress.h"
+
+#include <errno.h>
 #include <poll.h>
+#include <string.h>
+#include <unistd.h>
 
 void in_begin(struct in *in, int fd, size_t max) {
     in->fd = fd;
@@ -57,7 +63,7 @@ static int skip_line(struct in *in) {
 }
 
 /* Extends the current text to the next line end. Returns as in_line(). */
-static int take(struct in *in, struct line *line) {
+static int take_line(struct in *in, struct line *line) {
     const char *end;
     size_t seen = in->at - in->start; /* relative to in->start, which fill() may move; no byte is searched twice */
     for (;;) {
@@ -89,7 +95,7 @@ int in_line(struct in *in, struct line *line) {
     if (in->skip && skip_line(in) < 0)
         return -1;
     in->start = in->at;
-    const int rc = take(in, line);
+    const int rc = take_line(in, line);
     if (rc > 0 && in->line == 1 && line->len >= mark && memcmp(line->text, BYTE_ORDER_MARK, mark) == 0) {
         in->mark = true;
         in->start += mark;
@@ -99,7 +105,7 @@ int in_line(struct in *in, struct line *line) {
     return rc;
 }
 
-int in_more(struct in *in, struct line *line) { return take(in, line); }
+int in_more(struct in *in, struct line *line) { return take_line(in, line); }
 
 void in_back(struct in *in, size_t place, uint64_t number) {
     in->at = in->start + place;

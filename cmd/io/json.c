@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
-#include "io/all.h"
+#include "io/json.h"
+
+#include "io/out.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 static bool follows; /* a value of the same object or list precedes */
 
@@ -45,7 +50,7 @@ static void write_string(const char *text) {
 }
 
 /* Writes the comma and the key before a value. */
-static void begin(const char *key) {
+static void begin_value(const char *key) {
     if (follows)
         out_print(",");
     follows = true;
@@ -54,7 +59,7 @@ static void begin(const char *key) {
 }
 
 void json_open(const char *key, char bracket) {
-    begin(key);
+    begin_value(key);
     out_print("%c", bracket);
     follows = false;
 }
@@ -70,21 +75,21 @@ void json_end(void) {
 }
 
 void json_text(const char *key, const char *value) {
-    begin(key);
+    begin_value(key);
     write_string(value);
 }
 
 void json_int(const char *key, int64_t value) {
-    begin(key);
+    begin_value(key);
     out_print("%" PRId64, value);
 }
 
 void json_uint(const char *key, uint64_t value) {
-    begin(key);
+    begin_value(key);
     out_print("%" PRIu64, value);
 }
 
 void json_bool(const char *key, bool value) {
-    begin(key);
+    begin_value(key);
     out_print(value ? "true" : "false");
 }

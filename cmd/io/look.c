@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* look.c - reads files without changing their access times. */
 #define _GNU_SOURCE /* O_NOATIME */
-#include "io/all.h"
+#include "io/look.h"
 
+#include "io/say.h"
+
+#include <errno.h>
 #include <fcntl.h>
-#include <sfid.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 int look_open(const char *path, int flags) {
     flags |= O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* out.c - standard output: one buffer, write(2), and every error noticed. */
 #define _GNU_SOURCE /* F_SETPIPE_SZ */
-#include "io/all.h"
+#include "io/out.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 static char buffer[128 * 1024];
 static size_t used;

@@ -6,9 +6,15 @@
  * written there. There is none if standard output is a pipe: its reader may be
  * a pager on the same terminal.
  */
-#include "io/all.h"
+#include "io/progress.h"
 
+#include "io/date.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define FIRST_MS 1000 /* shorter runs show no progress */
 #define EVERY_MS 200
@@ -27,7 +33,7 @@ static bool is_wanted(int fd) {
     return state.silent || !isatty(STDOUT_FILENO);
 }
 
-static void begin(int fd) {
+static void begin_progress(int fd) {
     struct stat st;
     const off_t at = lseek(fd, 0, SEEK_CUR);
     state.begun = true;
@@ -45,7 +51,7 @@ static void write_terminal(const char *text) {
         state.wanted = false; /* the terminal is gone */
 }
 
-static void show(uint64_t lines, uint64_t bytes, int64_t now) {
+static void show_progress(uint64_t lines, uint64_t bytes, int64_t now) {
     char line[120], part[24] = "";
     const uint64_t rate = lines * 1000 / (uint64_t)(now - state.begin);
     if (state.size > 0)
@@ -59,14 +65,14 @@ void progress_silent(void) { state.silent = true; }
 
 void progress(int fd, uint64_t lines, uint64_t bytes) {
     if (!state.begun)
-        begin(fd);
+        begin_progress(fd);
     if (!state.wanted)
         return;
     const int64_t now = monotonic_ms();
     if (now < state.next)
         return;
     state.next = now + EVERY_MS;
-    show(lines, bytes, now);
+    show_progress(lines, bytes, now);
 }
 
 void progress_clear(void) {

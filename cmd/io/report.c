@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* report.c - findings of a check by topic: severity, cause, cure. */
-#include "io/all.h"
+#include "io/report.h"
+
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <stdarg.h>
+#include <stdio.h>
 
 static const char *const severities[] = {[FINE] = "ok", [WARNING] = "warning", [FAULT] = "error"};
 
@@ -37,7 +42,7 @@ static void print_safe(const char *text) {
         out_print(*p >= 0x20 && *p < 0x7f ? "%c" : "\\x%02x", *p);
 }
 
-static void find(struct report *report, enum severity severity, const char *cure, const char *fmt, va_list args) {
+static void add_finding(struct report *report, enum severity severity, const char *cure, const char *fmt, va_list args) {
     char text[REPORT_TEXT];
     vsnprintf(text, sizeof text, fmt, args);
     if (!report->json) {
@@ -62,7 +67,7 @@ static void find(struct report *report, enum severity severity, const char *cure
 void report_fine(struct report *report, const char *fmt, ...) {
     va_list args;
     va_start(args, fmt);
-    find(report, FINE, NULL, fmt, args);
+    add_finding(report, FINE, NULL, fmt, args);
     va_end(args);
 }
 
@@ -70,7 +75,7 @@ void report_problem(struct report *report, int status, const char *cure, const c
     const enum severity severity = status ? FAULT : WARNING;
     va_list args;
     va_start(args, fmt);
-    find(report, severity, cure, fmt, args);
+    add_finding(report, severity, cure, fmt, args);
     va_end(args);
     if (severity > report->worst)
         report->worst = severity;

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* say.c - messages, exit statuses, and the end of the output. */
-#include "io/all.h"
+#include "io/say.h"
 
-#include <sfid.h>
+#include "io/out.h"
+#include "io/progress.h"
+
+#include <errno.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
 
 int status_of(int code) {
     switch (code) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* signals.c - signals of this process and of programs that it starts. */
-#include "io/all.h"
+#include "io/signals.h"
 
 #include <signal.h>
 

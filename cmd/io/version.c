@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* version.c - the versions of the library and of those that it uses. */
-#include "io/all.h"
+#include "io/version.h"
 
-#include <sfid.h>
+#include "io/base.h"
+
+#include <stdio.h>
 
 const char *version_text(void) {
     static char text[200];

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* zone.c - time zones: how far local time is ahead of UTC. */
-#include "io/all.h"
+#include "io/zone.h"
 
+#include "io/digits.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <time.h>
-
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 /* Reads +HH:MM, in seconds. */
 static bool read_shift(const char *p, int32_t *shift) {

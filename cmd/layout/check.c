@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* check.c - sfid layout check: whether a layout is suitable, and for how long. */
-#include "layout/all.h"
+#include "layout/check.h"
 
-#define DAY_MS INT64_C(86400000)
-#define YEAR_MS (DAY_MS * 146097 / 400)
-#define END_IS_NEAR_MS (5 * YEAR_MS)
+#include "io/say.h"
+#include "layout/crossings.h"
+
+#include <inttypes.h>
+
+#define END_IS_NEAR_MS (5 * YEAR)
 
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status) {
     char span[32];

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* compare.c - sfid layout compare: whether one layout can take over from another while IDs live. */
-#include "layout/all.h"
+#include "layout/compare.h"
 
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/report.h"
+#include "io/say.h"
 #include "layout/id_set.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS }; /* the order in COMPARE_OPTIONS */
 
@@ -106,7 +114,7 @@ static bool read_span(const struct args *args, int since, int until, struct mome
     return false;
 }
 
-static bool read_options(const struct args *args, int first, struct side *old, struct side *next) {
+static bool read_sides(const struct args *args, int first, struct side *old, struct side *next) {
     const struct moment now = moment_now();
     old->since.unix_ms = old->shown->layout.epoch_ms;
     old->until = now;
@@ -376,7 +384,7 @@ int layout_compare(const struct args *args, int first, const struct shown *old_s
         return STATUS_USAGE;
     begin_set(&old.all, old_shown);
     begin_set(&next.all, next_shown);
-    if (!read_options(args, first, &old, &next))
+    if (!read_sides(args, first, &old, &next))
         return STATUS_USAGE;
     next.given = next.all;
     next.gives = id_set_span(&next.given, next.since.unix_ms, next.until.unix_ms);

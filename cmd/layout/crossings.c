@@ -4,7 +4,12 @@
  *
  * Programs that read IDs are tested with those of their day, and break on such a date, which may be years later.
  */
-#include "layout/all.h"
+#include "layout/crossings.h"
+
+#include "io/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
 
 #define EXACT (INT64_C(1) << 53)
 #define MOST_DIGITS 19
@@ -49,16 +54,13 @@ void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_lef
 
 /* ---- findings ---------------------------------------------------------------- */
 
-#define DAY_MS INT64_C(86400000)
-#define YEAR_MS (DAY_MS * 146097 / 400)
-
 const char *layout_span(char *text, size_t size, int64_t ms) {
-    if (ms >= 2 * YEAR_MS)
-        snprintf(text, size, "%" PRId64 " years", ms / YEAR_MS);
-    else if (ms >= 2 * DAY_MS)
-        snprintf(text, size, "%" PRId64 " days", ms / DAY_MS);
+    if (ms >= 2 * YEAR)
+        snprintf(text, size, "%" PRId64 " years", ms / YEAR);
+    else if (ms >= 2 * DAY)
+        snprintf(text, size, "%" PRId64 " days", ms / DAY);
     else
-        snprintf(text, size, "%" PRId64 " hours", ms / (DAY_MS / 24));
+        snprintf(text, size, "%" PRId64 " hours", ms / (HOUR));
     return text;
 }
 
@@ -70,7 +72,7 @@ static void find_crossing(struct report *report, const char *to_come, const char
     date_text(date, at_ms);
     if (left <= 0)
         report_fine(report, "IDs %s at %s: after that, %s", past, date, then);
-    else if (left > YEAR_MS)
+    else if (left > YEAR)
         report_fine(report, "IDs %s at %s, in %s: after that, %s", to_come, date, layout_span(span, sizeof span, left), then);
     else
         report_problem(report, STATUS_GOOD, cure, "IDs %s at %s, in %s: after that, %s", to_come, date,
@@ -103,7 +105,7 @@ void layout_find_crossings(struct report *report, const sfid_layout *layout, str
                       "app, js53 stays below");
     else if (all)
         report_fine(report, "no ID reaches 2^53: JavaScript numbers hold them exactly");
-    const bool soon = c.digit_ms > now.unix_ms && c.digit_ms - now.unix_ms <= YEAR_MS;
+    const bool soon = c.digit_ms > now.unix_ms && c.digit_ms - now.unix_ms <= YEAR;
     if (c.digit_ms < INT64_MAX && (all || soon || c.inexact_ms < INT64_MAX))
         find_digit(report, &c, now);
 }

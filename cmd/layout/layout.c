@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - sfid layout: lists, shows, checks and compares layouts. */
-#include "layout/all.h"
+#include "layout/layout.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "io/date.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "layout/check.h"
+#include "layout/compare.h"
+#include "layout/show.h"
+#include "layout/sql.h"
+#include "layout/sql_bound.h"
+#include "layout/sql_warehouse.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 
@@ -75,7 +93,7 @@ static int show_sql(const struct args *args, enum view_format format) {
     return status;
 }
 
-static int show(const struct args *args, enum view_format format) {
+static int show_layout(const struct args *args, enum view_format format) {
     struct shown shown;
     if (args->value[SQL])
         return show_sql(args, format);
@@ -118,7 +136,7 @@ static const struct {
     const char *name;
     int operands; /* at most: the action's name, and layouts */
     int (*run)(const struct args *args, enum view_format format);
-} actions[] = {{"list", 1, list}, {"show", 2, show}, {"check", 2, check}, {"compare", 3, compare}};
+} actions[] = {{"list", 1, list}, {"show", 2, show_layout}, {"check", 2, check}, {"compare", 3, compare}};
 
 static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? actions[i].name : NULL; }
 
@@ -157,7 +175,7 @@ static bool are_fitting(const struct args *args, const char *action, enum view_f
     return wrong == NULL;
 }
 
-static int run(const struct args *args) {
+static int run_layout(const struct args *args) {
     const char *name = args->operand_count > 0 ? args->operands[0] : "list";
     const size_t i = find_action(name);
     if (i == COUNT_OF(actions)) {
@@ -194,5 +212,5 @@ const struct command command_layout = {
              "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or but for check also one of\n"
              "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
-    .run = run,
+    .run = run_layout,
 };

@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - writes a layout, or all of them, as text, JSON and TSV. */
-#include "layout/all.h"
+#include "layout/show.h"
+
+#include "io/json.h"
+#include "layout/crossings.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 bool layout_look_at(struct shown *shown, const sfid_layout *layout) {
     shown->wide = false;

@@ -9,7 +9,13 @@
  * ClickHouse has functions in place of most operators. Its expressions follow
  * its documents; no test runs them.
  */
-#include "layout/all.h"
+#include "layout/sql.h"
+
+#include "io/json.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define EXPRESSION SQL_EXPRESSION
 

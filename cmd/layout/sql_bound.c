@@ -8,7 +8,11 @@
  * is in the span, and adjacent spans share none. A time before the epoch means
  * the first tick, one past the end the last tick: nothing overflows.
  */
-#include "layout/all.h"
+#include "layout/sql_bound.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define EXPRESSION SQL_EXPRESSION
 #define YEAR_1_US INT64_C(62135596800000000) /* before 1970 */

@@ -11,7 +11,15 @@
  * docs.snowflake.com/en/sql-reference; docs.aws.amazon.com/redshift/latest/dg;
  * learn.microsoft.com/en-us/sql/t-sql.
  */
-#include "layout/all.h"
+#include "layout/sql_warehouse.h"
+
+#include "io/json.h"
+#include "layout/sql.h"
+#include "layout/sql_bound.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 #define EXPRESSION SQL_EXPRESSION
 #define YEAR_1_US INT64_C(62135596800000000) /* before 1970 */

@@ -6,13 +6,21 @@
  * So every process with that mapping holds the lock; /proc/PID/maps shows it.
  * /proc/locks names only the process that took the lock. It may have ended.
  */
-#include "lease/all.h"
+#include "lease/holders.h"
+
+#include "io/look.h"
 
 #include <ctype.h>
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <time.h>
+#include <unistd.h>
 
 #define PAGE 4096
 #define BATCH 256

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* init.c - sfid init: states that no process of an app is running. */
-#include "lease/all.h"
+#include "lease/init.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { APP, STORE, PID, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, WRONG_CLOCK, MAX_AHEAD, RUN_DIR, STATE_DIR, TTL };
 
@@ -243,7 +255,7 @@ static bool fit(const struct args *args) {
     return why == NULL;
 }
 
-static int run(const struct args *args) {
+static int run_init(const struct args *args) {
     static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
@@ -313,5 +325,5 @@ const struct command command_init = {
              "and lead_ms (in STORE) if APP's processes have more than the defaults.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
-    .run = run,
+    .run = run_init,
 };

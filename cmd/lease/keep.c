@@ -6,7 +6,12 @@
  * renewed: a released pid of this era can be claimed at once, before any other. So the spares are closed then, and leased anew
  * when the server grants pids to all again.
  */
-#include "lease/all.h"
+#include "lease/keep.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/say.h"
 
 #include <poll.h>
 #include <stdatomic.h>
@@ -40,7 +45,7 @@ static struct {
     atomic_uint eras; /* how many have begun */
 } keep;
 
-static void hear(void *user, const sfid_event *event) {
+static void hear_keep(void *user, const sfid_event *event) {
     static char name[] = "sfid: keep";
     struct spare *spare = user;
     if (sfid_event_level(event->kind) <= LOG_NOTICE)
@@ -125,7 +130,7 @@ static int keep_on(void) {
     }
 }
 
-static int run(const struct args *args) {
+static int run_keep(const struct args *args) {
     static const int needed[] = {APP, STORE, SPARES};
     struct any_layout layout;
     uint64_t count;
@@ -142,7 +147,7 @@ static int run(const struct args *args) {
     }
     keep.count = (size_t)count;
     keep.opt.store = args->value[STORE];
-    keep.opt.on_event = hear;
+    keep.opt.on_event = hear_keep;
     if (keep.opt.heartbeat_ms > HEARTBEAT_MS)
         keep.opt.heartbeat_ms = HEARTBEAT_MS;
     any_layout_option(&layout, &keep.opt);
@@ -167,5 +172,5 @@ const struct command command_keep = {
              "when their leases end.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
-    .run = run,
+    .run = run_keep,
 };

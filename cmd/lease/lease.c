@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - sfid lease: lists and releases leases of an app. */
-#include "lease/all.h"
+#include "lease/lease.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/nearest.h"
+#include "args/store.h"
+#include "io/say.h"
+#include "lease/ls.h"
+#include "lease/options.h"
+#include "lease/pid.h"
+
+#include <string.h>
 
 static const struct option_spec options[] = {
     [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "the app"},
@@ -31,7 +42,7 @@ static int unknown_action(const struct args *args, const char *name) {
     return usage(args->command);
 }
 
-static int run(const struct args *args) {
+static int run_lease(const struct args *args) {
     static const int needed[] = {LEASE_APP, LEASE_STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
@@ -83,5 +94,5 @@ const struct command command_lease = {
              "error says which. ls and show change nothing.\n\n"
              "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
-    .run = run,
+    .run = run_lease,
 };

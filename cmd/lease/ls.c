@@ -1,11 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* ls.c - sfid lease ls: lists leases, once or repeatedly. */
-#include "lease/all.h"
+#include "lease/ls.h"
 
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/metrics.h"
+#include "lease/options.h"
+#include "lease/show.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", "tsv", "csv", "prometheus", NULL};
 
@@ -42,7 +56,7 @@ static void tell(const struct ls *ls, const struct leases *leases) {
             info->released, info->run_out + info->released > 0 ? "; use --all to list them" : "");
 }
 
-static void show(const struct ls *ls, const struct leases *leases) {
+static void show_leases(const struct ls *ls, const struct leases *leases) {
     if (ls->format == LEASE_PROMETHEUS)
         leases_metrics(ls->opt, leases);
     else if (leases)
@@ -63,7 +77,7 @@ static int show_to_file(const struct ls *ls, const struct leases *leases) {
             close(fd);
         return STATUS_IO;
     }
-    show(ls, leases);
+    show_leases(ls, leases);
     const bool written = out_flush() && fsync(fd) == 0;
     close(fd);
     if (written && rename(path, ls->output) == 0)
@@ -83,7 +97,7 @@ static int once(const struct ls *ls) {
     if (ls->output)
         status = show_to_file(ls, found);
     else
-        show(ls, found);
+        show_leases(ls, found);
     if (code == 0 && ls->format != LEASE_PROMETHEUS)
         tell(ls, &leases);
     leases_forget(&leases);
@@ -160,7 +174,7 @@ static void see(const struct ls *ls, struct watch *watch, struct leases *now) {
 }
 
 /* Reports a failure once, not each time. */
-static void fail(const struct ls *ls, struct watch *watch, int code, const char *why) {
+static void fail_ls(const struct ls *ls, struct watch *watch, int code, const char *why) {
     const char *text = why[0] ? why : sfid_strerror(code);
     if (watch->terminal)
         redraw(ls, &watch->before, text);
@@ -202,7 +216,7 @@ static int watch_all(const struct ls *ls, uint64_t seconds) {
         if (code < 0 && first)
             return store_failure(code, why);
         if (code < 0)
-            fail(ls, &watch, code, why);
+            fail_ls(ls, &watch, code, why);
         else
             see(ls, &watch, &now);
         if (!out_flush() || (ls->output == NULL && !is_read()) || sigtimedwait(&ends, NULL, &pause) > 0)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
-#include "lease/all.h"
+#include "lease/metrics.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "layout/crossings.h"
+
+#include <inttypes.h>
 
 static void head(const char *name, const char *help) { out_print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name); }
 
@@ -14,7 +20,7 @@ static void label(const char *name, const char *value, bool first) {
     out_print("\"");
 }
 
-static void begin(const char *name, const sfid_options *opt) {
+static void begin_metric(const char *name, const sfid_options *opt) {
     out_print("%s", name);
     label("app", opt->app, true);
 }
@@ -36,12 +42,12 @@ static void put_pids(const sfid_options *opt, const sfid_app_info *info) {
                   {"foreign", info->foreign}, {"run-out", info->run_out}, {"released", info->released}};
     head("sfid_app_pids", "Pids by state; held ones include those that are ending.");
     for (size_t i = 0; i < COUNT_OF(states); i++) {
-        begin("sfid_app_pids", opt);
+        begin_metric("sfid_app_pids", opt);
         label("state", states[i].state, false);
         out_print("} %" PRIu64 "\n", states[i].count);
     }
     head("sfid_app_pids_max", "How many pids there are to lease.");
-    begin("sfid_app_pids_max", opt);
+    begin_metric("sfid_app_pids_max", opt);
     out_print("} %" PRIu64 "\n", info->pid_max - info->pid_min + 1);
 }
 
@@ -49,28 +55,28 @@ static void put_left(const sfid_options *opt, int64_t now_ms) {
     struct layout_left left;
     layout_time_left(opt, now_ms, &left);
     head("sfid_app_layout_left_seconds", "Time left until the layout ends.");
-    begin("sfid_app_layout_left_seconds", opt);
+    begin_metric("sfid_app_layout_left_seconds", opt);
     end_seconds(left.end_ms);
     head("sfid_app_crossing_left_seconds", "Time left until IDs reach 2^53, or get another decimal digit; +Inf: they do not.");
-    begin("sfid_app_crossing_left_seconds", opt);
+    begin_metric("sfid_app_crossing_left_seconds", opt);
     label("at", "2^53", false);
     end_seconds(left.inexact_ms);
-    begin("sfid_app_crossing_left_seconds", opt);
+    begin_metric("sfid_app_crossing_left_seconds", opt);
     label("at", "digit", false);
     end_seconds(left.digit_ms);
 }
 
 static void put_times(const sfid_options *opt, const sfid_app_info *info) {
     head("sfid_app_clock_skew_seconds", "How far this host's clock is ahead of the server's.");
-    begin("sfid_app_clock_skew_seconds", opt);
+    begin_metric("sfid_app_clock_skew_seconds", opt);
     end_seconds(info->skew_ms);
     head("sfid_app_server_timestamp_seconds", "The server's clock when it was asked.");
-    begin("sfid_app_server_timestamp_seconds", opt);
+    begin_metric("sfid_app_server_timestamp_seconds", opt);
     end_seconds(info->server_unix_ms);
     if (info->open_unix_ms < 0)
         return;
     head("sfid_app_open_timestamp_seconds", "When the server begins to grant pids without a record; 0: it does already.");
-    begin("sfid_app_open_timestamp_seconds", opt);
+    begin_metric("sfid_app_open_timestamp_seconds", opt);
     end_seconds(info->open_unix_ms);
 }
 
@@ -85,7 +91,7 @@ static void put_leases(const sfid_options *opt, const struct leases *leases) {
             head("sfid_lease_expiry_timestamp_seconds", "When a lease ends unless it is renewed, by the server's clock.");
         first = false;
         *put_dec(pid, lease->pid) = '\0';
-        begin("sfid_lease_expiry_timestamp_seconds", opt);
+        begin_metric("sfid_lease_expiry_timestamp_seconds", opt);
         label("pid", pid, false);
         label("state", lease_kind_name(lease->kind), false);
         label("holder", lease->holder, false);
@@ -95,17 +101,17 @@ static void put_leases(const sfid_options *opt, const struct leases *leases) {
 
 void leases_metrics(const sfid_options *opt, const struct leases *leases) {
     head("sfid_app_up", "Whether the server reported the app's leases.");
-    begin("sfid_app_up", opt);
+    begin_metric("sfid_app_up", opt);
     out_print("} %d\n", leases != NULL);
     if (leases == NULL)
         return;
     head("sfid_app_known", "Whether the server knows the app, and has not forgotten it by a restart or failover.");
-    begin("sfid_app_known", opt);
+    begin_metric("sfid_app_known", opt);
     out_print("} %d\n", leases->info.state == SFID_APP_KNOWN);
     put_pids(opt, &leases->info);
     put_times(opt, &leases->info);
     head("sfid_app_ahead_seconds", "How far the next tick of a released pid is ahead of the server's clock, at most.");
-    begin("sfid_app_ahead_seconds", opt);
+    begin_metric("sfid_app_ahead_seconds", opt);
     end_seconds(leases->ahead_ms);
     put_left(opt, leases->info.server_unix_ms);
     put_leases(opt, leases);

@@ -1,9 +1,25 @@
 /* SPDX-License-Identifier: MIT */
 /* pid.c - sfid lease show and release: shows all about one pid, and ends its lease. */
-#include "lease/all.h"
+#include "lease/pid.h"
 
+#include "args/any_layout.h"
+#include "args/store.h"
+#include "io/digits.h"
+#include "io/json.h"
+#include "io/look.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "lease/holders.h"
+#include "lease/options.h"
+#include "lease/show.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
+#include <unistd.h>
 
 static const char *const formats[] = {"text", "json", NULL};
 
@@ -95,7 +111,7 @@ static void show_free_text(const sfid_pid_info *info) {
         out_print("free       from %s on%s\n", date, info->kind == SFID_LEASE_HELD ? ", unless it is renewed" : "");
 }
 
-static void show_text(const sfid_pid_info *info) {
+static void show_pid_text(const sfid_pid_info *info) {
     out_print("pid        %" PRIu64 "\nserver     %s\nstate      %s\n", info->pid, info->server,
               info->there ? lease_kind_name(info->kind) : "unknown: nobody holds it");
     if (!info->there)
@@ -122,7 +138,7 @@ static void put_json_time(const char *name, const char *number, int64_t unix_ms)
     json_int(number, unix_ms);
 }
 
-static void show_json(const sfid_pid_info *info) {
+static void show_pid_json(const sfid_pid_info *info) {
     json_uint("pid", info->pid);
     json_text("state", info->there ? lease_kind_name(info->kind) : "unknown");
     json_text("server", info->server);
@@ -158,12 +174,12 @@ int lease_show(const struct args *args, const sfid_options *opt) {
         look_here(&here, opt, info.holder);
     if (format == 1) {
         json_open(NULL, '{');
-        show_json(&info);
+        show_pid_json(&info);
         if (held)
             show_here_json(&here);
         json_end();
     } else {
-        show_text(&info);
+        show_pid_text(&info);
         if (held)
             show_here_text(&here);
     }
@@ -200,7 +216,7 @@ static int report(const sfid_pid_info *info, bool json) {
     date_text(from, info->free_unix_ms);
     if (json) {
         json_open(NULL, '{');
-        show_json(info);
+        show_pid_json(info);
         json_end();
     } else if (info->free_unix_ms > 0)
         out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free from %s on\n", info->pid, from);

@@ -1,6 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - looks up and lists leases. */
-#include "lease/all.h"
+#include "lease/show.h"
+
+#include "io/date.h"
+#include "io/json.h"
+#include "io/out.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 const char *lease_kind_name(sfid_lease_kind kind) {
     static const char *const names[] = {
@@ -21,7 +30,7 @@ struct looking {
     bool all, no_memory;
 };
 
-static int keep(void *user, const sfid_lease_info *info) {
+static int copy_lease(void *user, const sfid_lease_info *info) {
     struct looking *looking = user;
     struct leases *leases = looking->leases;
     if (info->kind == SFID_LEASE_RELEASED && info->left_ms > leases->ahead_ms)
@@ -47,7 +56,7 @@ static int keep(void *user, const sfid_lease_info *info) {
 int leases_look(struct leases *leases, const sfid_options *opt, bool all, char why[SFID_WHY_LEN]) {
     struct looking looking = {leases, all, false};
     *leases = (struct leases){.all = NULL};
-    int code = sfid_app_look(opt, &leases->info, keep, &looking, why, SFID_WHY_LEN);
+    int code = sfid_app_look(opt, &leases->info, copy_lease, &looking, why, SFID_WHY_LEN);
     if (code == 0 && looking.no_memory) {
         code = SFID_ENOMEM;
         why[0] = '\0';
@@ -72,7 +81,7 @@ uint64_t leases_unknown(const sfid_app_info *info) {
 
 static bool has_end(const struct lease *lease) { return lease_is_busy(lease->kind) && lease->until_unix_ms >= 0; }
 
-static void show_text(const struct lease *lease) {
+static void show_lease_text(const struct lease *lease) {
     char left[24] = "-";
     if (has_end(lease))
         snprintf(left, sizeof left, "%" PRId64, lease->left_ms / 1000);
@@ -80,7 +89,7 @@ static void show_text(const struct lease *lease) {
               lease->holder[0] ? lease->holder : "-");
 }
 
-static void show_json(const struct lease *lease) {
+static void show_lease_json(const struct lease *lease) {
     char until[DATE_ROOM];
     json_open(NULL, '{');
     json_uint("pid", lease->pid);
@@ -131,9 +140,9 @@ void leases_show(const struct leases *leases, int format) {
         out_print("pid%cstate%cuntil%cleft_ms%cholder\n", separator, separator, separator, separator);
     for (size_t i = 0; i < leases->count && out_good(); i++)
         if (format == LEASE_TEXT)
-            show_text(&leases->all[i]);
+            show_lease_text(&leases->all[i]);
         else if (format == LEASE_JSON)
-            show_json(&leases->all[i]);
+            show_lease_json(&leases->all[i]);
         else
             show_columns(&leases->all[i], separator);
 }

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* ec2.c - asks the metadata service of EC2, version 2: a token first, which the other requests name. */
-#include "net/all.h"
+#include "net/ec2.h"
 
+#include "io/say.h"
+#include "net/http.h"
+#include "net/peer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <strings.h>
 
 #define LIMIT_MS 1000
@@ -14,7 +21,7 @@ static bool fail(int status, const char *what, const char *why) {
 }
 
 /* Finds the service. A path in the endpoint would not be the service's, so only a slash is passed over. */
-static bool find(struct address *address) {
+static bool find_service(struct address *address) {
     static const char scheme[] = "http://";
     const char *disabled = getenv("AWS_EC2_METADATA_DISABLED"), *given = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if (disabled && strcasecmp(disabled, "true") == 0)
@@ -73,7 +80,7 @@ bool ec2_ask(const char *fact, char text[EC2_FACT + 1]) {
     static char token[EC2_FACT + 1];
     struct address address;
     char what[80], more[EC2_FACT + 80];
-    if (!find(&address))
+    if (!find_service(&address))
         return false;
     if (token[0] == '\0' &&
         !ask(&address, "PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n", token)) {

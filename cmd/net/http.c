@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* http.c - a client of HTTP/1.0: one request on a connection, and its whole answer. */
-#include "net/all.h"
+#include "net/http.h"
 
+#include "io/digits.h"
+
+#include <stdio.h>
+#include <string.h>
 #include <strings.h>
 
 static bool failed(struct peer *peer, const char *why) {

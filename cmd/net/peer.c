@@ -1,12 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* peer.c - connections to an address, over which no call waits for longer than the deadline. */
-#include "net/all.h"
+#include "net/peer.h"
 
+#include "io/date.h"
+#include "io/digits.h"
+
+#include <errno.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 /* ---- addresses ------------------------------------------------------------- */
 

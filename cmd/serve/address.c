@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* address.c - addresses to listen on: HOST:PORT, [V6]:PORT, unix:/PATH. */
-#include "serve/all.h"
+#include "serve/address.h"
+
+#include "io/digits.h"
 
 #include <arpa/inet.h>
+#include <stdio.h>
+#include <string.h>
 
 #define FORMS "use an address such as 127.0.0.1:3525, [::1]:3525 or unix:/run/sfid.sock"
 

@@ -6,7 +6,17 @@
  * one only when it is complete. A refused one is cut off again; its IDs are
  * thrown away.
  */
-#include "serve/all.h"
+#include "serve/answer.h"
+
+#include "io/digits.h"
+#include "serve/http.h"
+#include "serve/http_write.h"
+#include "serve/log.h"
+#include "serve/settings.h"
+#include "serve/source.h"
+
+#include <inttypes.h>
+#include <string.h>
 
 enum { SMALL = 4096 }; /* answers up to this size, with what is pending, do not wait for memory */
 
@@ -70,7 +80,7 @@ static char *put_one(char *p, const struct job *job, size_t i, bool first) {
 
 static void put_drawn(struct client *client, size_t count) {
     struct job *job = &client->job;
-    char *p = client->out.at + client->out.len; /* begin() made room for all */
+    char *p = client->out.at + client->out.len; /* begin_answer() made room for all */
     for (size_t i = 0; i < count; i++)
         p = put_one(p, job, i, job->drawn + i == 0);
     client_end(client, p);
@@ -87,7 +97,7 @@ static char *put_before(char *p, const struct job *job) {
     return job->answer == ANSWER_JSON ? put_text(p, "{\"ids\":[") : p;
 }
 
-static bool begin(struct client *client) {
+static bool begin_answer(struct client *client) {
     const size_t need = client->job.n * most_bytes(&client->job) + HEAD_ROOM + SOURCE_ROOM;
     if (need + client_pending(client) > SMALL && state.memory + need > settings.max_memory)
         return false;
@@ -108,7 +118,7 @@ static void put_head(struct client *client) {
     client_end(client, start + used + len);
 }
 
-static void finish(struct client *client) {
+static void finish_answer(struct client *client) {
     if (client->job.answer == ANSWER_JSON)
         client_end(client, put_text(client->out.at + client->out.len, "]}"));
     if (is_http(client->job.answer))
@@ -156,7 +166,7 @@ static enum progress progress_of(int64_t code) {
 
 enum progress answer_go(struct client *client) {
     struct job *job = &client->job;
-    if (!job->begun && !begin(client))
+    if (!job->begun && !begin_answer(client))
         return PROGRESS_MEMORY;
     for (uint32_t turn = SOURCE_TURN; job->drawn < job->n;) {
         const uint32_t left = job->n - job->drawn;
@@ -168,6 +178,6 @@ enum progress answer_go(struct client *client) {
         put_drawn(client, (size_t)got);
         turn -= (uint32_t)got;
     }
-    finish(client);
+    finish_answer(client);
     return PROGRESS_DONE;
 }

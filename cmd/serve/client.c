@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /* client.c - a connection's answers, until they are sent. */
-#include "serve/all.h"
+#include "serve/client.h"
+
+#include "io/say.h"
+#include "serve/state.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 enum { FIRST_ROOM = 512, PRINT_ROOM = 2048 };
 

@@ -6,9 +6,29 @@
  * buffer. Bytes of a request that is not complete, or not yet answered, are kept
  * in `in`; `used` of them belong to the request whose job is under way.
  */
-#include "serve/all.h"
+#include "serve/connection.h"
 
+#include "io/say.h"
+#include "serve/answer.h"
+#include "serve/client.h"
+#include "serve/flakeid_serve.h"
+#include "serve/http_serve.h"
+#include "serve/log.h"
+#include "serve/origin.h"
+#include "serve/queue.h"
+#include "serve/resp_serve.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/socket.h"
+#include "serve/source.h"
+#include "serve/state.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 enum {
     IN_ROOM = 9 * 1024, /* the most bytes that are read and not yet answered: longer than any request */
@@ -29,7 +49,7 @@ static struct {
 
 /* ---- requests ------------------------------------------------------------------------ */
 
-static size_t serve(struct connection *c, const char *bytes, size_t len) {
+static size_t serve_one(struct connection *c, const char *bytes, size_t len) {
     struct client *client = &c->client;
     if (client->protocol == PROTOCOL_NONE) {
         client->protocol = protocol_of(bytes[0]);
@@ -58,7 +78,7 @@ static void answered(struct connection *c, const char *bytes, size_t used) {
 }
 
 /* Keeps bytes that are not answered yet. They may be part of c->in. */
-static void keep(struct connection *c, const char *bytes, size_t len) {
+static void keep_rest(struct connection *c, const char *bytes, size_t len) {
     char *in = NULL;
     if (len > 0) {
         in = malloc(len);
@@ -117,7 +137,7 @@ static bool go_on(struct connection *c, bool may_draw, struct slice request) {
 }
 
 /* Answers the requests among the bytes, and keeps the rest. Returns false if the client is gone. */
-static bool take(struct connection *c, const char *bytes, size_t len) {
+static bool take_request(struct connection *c, const char *bytes, size_t len) {
     size_t at = 0;
     bool full = false; /* too much waits to be sent; the rest is taken up when it is */
     while (at < len && !c->client.closing) {
@@ -126,7 +146,7 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
         full = connection_is_full(c);
         if (full)
             break;
-        const size_t used = serve(c, bytes + at, len - at);
+        const size_t used = serve_one(c, bytes + at, len - at);
         if (used == 0)
             break;
         if (connection_has_job(c) && !go_on(c, !all.dry, (struct slice){bytes + at, used})) {
@@ -136,14 +156,14 @@ static bool take(struct connection *c, const char *bytes, size_t len) {
         answered(c, bytes + at, used);
         at += used;
     }
-    keep(c, bytes + at, c->client.closing ? 0 : len - at);
+    keep_rest(c, bytes + at, c->client.closing ? 0 : len - at);
     return full || connection_flush(c);
 }
 
 /* ---- between requests ------------------------------------------------------------------ */
 
 /* All answers are sent, and no further request is taken. */
-static void finish(struct connection *c) {
+static void finish_request(struct connection *c) {
     if (!c->client.linger || c->eof || shutdown(c->fd, SHUT_WR) < 0) {
         connection_drop(c);
         return;
@@ -164,7 +184,7 @@ static void settle(struct connection *c) {
     if (c->eof && !pending)
         c->client.closing = true; /* what is left is no whole request */
     if (c->client.closing && !pending) {
-        finish(c);
+        finish_request(c);
         return;
     }
     c->waited = false;
@@ -180,7 +200,7 @@ static void resume(struct connection *c, size_t skip) {
     const size_t len = c->in_len - skip;
     memcpy(all.room, c->in ? c->in + skip : all.room, len);
     c->used = 0;
-    if (take(c, all.room, len))
+    if (take_request(c, all.room, len))
         settle(c);
     else
         connection_drop(c);
@@ -195,7 +215,7 @@ static void unpark(struct connection *c) {
 
 static struct slice request_of(const struct connection *c) { return (struct slice){c->in, c->used}; }
 
-static void refuse(struct connection *c, enum refusal why) {
+static void refuse_request(struct connection *c, enum refusal why) {
     answer_refuse(&c->client, why, request_of(c));
     unpark(c);
 }
@@ -248,7 +268,7 @@ static void on_retry(uv_timer_t *timer) {
         else if (progress == PROGRESS_MEMORY)
             passed_over++;
         else
-            refuse(c, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK);
+            refuse_request(c, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK);
     }
     all.dry = false;
     if (queue_length(QUEUE_WAIT) > 0)
@@ -260,7 +280,7 @@ static void on_deadline(struct place *place) {
     if (place->queue == QUEUE_UNREAD) {
         connection_look(c);
     } else if (place->queue == QUEUE_WAIT) {
-        refuse(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
+        refuse_request(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
     } else if (place->queue == QUEUE_IDLE && connection_has_unread(c)) {
         queue_move(place, QUEUE_IDLE, queues_now() + settings.idle_ms); /* not idle: connection_look() watches it */
     } else {
@@ -294,7 +314,7 @@ static bool receive(struct connection *c) {
     }
     if (kept == 0)
         c->since = queues_now();
-    return take(c, all.room, kept + (size_t)n);
+    return take_request(c, all.room, kept + (size_t)n);
 }
 
 static void on_events(uv_poll_t *poll, int status, int events) {
@@ -407,7 +427,7 @@ static void finish_idle(struct connection *c) {
 
 void connections_finish(void) {
     for (size_t n = queue_length(QUEUE_WAIT); n > 0; n--)
-        refuse(connection_of(queue_first(QUEUE_WAIT)), REFUSED_STOPPING);
+        refuse_request(connection_of(queue_first(QUEUE_WAIT)), REFUSED_STOPPING);
     for (struct place *next, *place = queue_first(QUEUE_IDLE); place; place = next) {
         next = queue_next(place);
         finish_idle(connection_of(place));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* flakeid.c - requests of flakeid's protocol: how many IDs, in four bytes. */
-#include "serve/parse.h"
+#include "serve/flakeid.h"
 
 int flakeid_read(const char *bytes, size_t len, uint32_t *count) {
     enum { SIZE = 4 };

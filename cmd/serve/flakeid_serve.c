@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* flakeid_serve.c - answers flakeid's requests, and tells the protocols apart. */
-#include "serve/all.h"
+#include "serve/flakeid_serve.h"
+
+#include "serve/answer.h"
+#include "serve/flakeid.h"
+#include "serve/settings.h"
 
 enum protocol protocol_of(char first) {
     return first == '\0'                  ? PROTOCOL_FLAKEID

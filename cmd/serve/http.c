@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently is refused. */
-#include "serve/parse.h"
+#include "serve/http.h"
 
 #include <arpa/inet.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 /* What the lines of a head have said so far. */
 struct head {
@@ -188,7 +190,7 @@ static int read_field(struct head *head, const char *p, const char *end) {
 
 /* ---- the head -------------------------------------------------------------- */
 
-static int finish(struct head *head, int used) {
+static int finish_head(struct head *head, int used) {
     struct http_request *request = head->request;
     if (head->hosts == 0 && !request->old)
         return HTTP_MALFORMED;
@@ -212,7 +214,7 @@ int http_read(const char *bytes, size_t len, struct http_request *request) {
         const char *stop = newline - 1;
         if (stop == line) {
             if (!first)
-                return finish(&head, (int)(p - bytes));
+                return finish_head(&head, (int)(p - bytes));
             if (line != bytes)
                 return HTTP_MALFORMED;
             continue; /* one empty line before a request is passed over (RFC 9112, 2.2) */

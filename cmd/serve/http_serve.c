@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /* http_serve.c - answers requests of HTTP. */
-#include "serve/all.h"
+#include "serve/http_serve.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "serve/answer.h"
+#include "serve/http.h"
+#include "serve/http_write.h"
+#include "serve/metrics.h"
+#include "serve/page_html.h"
+#include "serve/query.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/source.h"
+#include "serve/state.h"
+#include "text/reader.h"
+
+#include <stdio.h>
+#include <string.h>
 
 enum { LEAST_MOST = 128, VALUE = 128, HOST_SHOWN = 64 };
 
@@ -18,7 +36,8 @@ static enum found refuse_value(struct client *client, const struct http_request 
 }
 
 /* Finds a parameter of at least so many bytes: a shorter one counts as absent. WRONG: 400 is answered. */
-static enum found find(struct client *client, const struct http_request *r, const char *name, int least, char value[VALUE]) {
+static enum found find_parameter(struct client *client, const struct http_request *r, const char *name, int least,
+                                 char value[VALUE]) {
     const int len = query_find(r->query, name, value, VALUE);
     if (len != QUERY_BAD)
         return len < least ? ABSENT : FOUND;
@@ -42,7 +61,7 @@ static bool read_int(const char *text, int64_t *value) {
 static bool read_least(struct client *client, const struct http_request *r, unsigned *least) {
     char value[VALUE];
     int64_t number = 0;
-    const enum found found = find(client, r, "minLength", 1, value);
+    const enum found found = find_parameter(client, r, "minLength", 1, value);
     if (found == FOUND && (!read_int(value, &number) || number > LEAST_MOST))
         return refuse_value(client, r, "minLength", value, "expected a whole number of at most 128") == FOUND;
     *least = number > 0 ? (unsigned)number : 0;
@@ -52,7 +71,7 @@ static bool read_least(struct client *client, const struct http_request *r, unsi
 static bool read_count(struct client *client, const struct http_request *r, uint32_t *n) {
     char value[VALUE], wanted[64];
     uint64_t number = 1;
-    const enum found found = find(client, r, "n", 0, value);
+    const enum found found = find_parameter(client, r, "n", 0, value);
     if (found == FOUND && (!read_u64(value, settings.max_ids, &number) || number == 0)) {
         snprintf(wanted, sizeof wanted, "expected a number from 1 to %u", (unsigned)settings.max_ids);
         return refuse_value(client, r, "n", value, wanted) == FOUND;
@@ -63,7 +82,7 @@ static bool read_count(struct client *client, const struct http_request *r, uint
 
 static bool read_format(struct client *client, const struct http_request *r, enum answer *answer) {
     char value[VALUE];
-    const enum found found = find(client, r, "format", 0, value);
+    const enum found found = find_parameter(client, r, "format", 0, value);
     *answer = found == FOUND && strcmp(value, "json") == 0 ? ANSWER_JSON : ANSWER_LINES;
     if (found == FOUND && *answer == ANSWER_LINES && strcmp(value, "text") != 0)
         return refuse_value(client, r, "format", value, "expected text or json") == FOUND;
@@ -186,7 +205,7 @@ static void refuse_body(struct client *client, const struct http_request *r) {
     client->linger = r->body;
 }
 
-static void serve(struct client *client, const struct http_request *r) {
+static void serve_path(struct client *client, const struct http_request *r) {
     const struct route *route = route_of(r);
     refuse_body(client, r);
     if (r->body && (r->get || r->head)) {
@@ -221,6 +240,6 @@ size_t http_serve(struct client *client, const char *bytes, size_t len) {
         reject(client, &request, used);
         return len;
     }
-    serve(client, &request);
+    serve_path(client, &request);
     return client->linger ? len : (size_t)used;
 }

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* http_write.c - heads and errors of HTTP. */
-#include "serve/all.h"
+#include "serve/http_write.h"
+
+#include "io/digits.h"
+#include "serve/page_html.h"
+#include "serve/source.h"
+#include "serve/state.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
 
 enum { HREF_MOST = 256, DATE = 30 };

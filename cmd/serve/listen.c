@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* listen.c - the sockets that are listened on: our own, and those that the service manager passes. */
-#include "serve/all.h"
+#include "serve/listen.h"
 
+#include "io/digits.h"
+#include "io/say.h"
+#include "serve/unix.h"
+
+#include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 struct listener listeners[2 * LISTEN_MOST];
 int listener_count;

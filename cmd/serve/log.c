@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* log.c - lines on standard error, the same one at most once in 10 s. */
-#include "serve/all.h"
+#include "serve/log.h"
+
+#include "io/date.h"
 
 #include <poll.h>
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { QUIET_MS = 10000, KEPT = 32, LINE = 1024 };
 

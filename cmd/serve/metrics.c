@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* metrics.c - /metrics: Prometheus text 0.0.4, or OpenMetrics 1.0. No label has a value from a client. */
-#include "layout/all.h"
-#include "serve/all.h"
+#include "serve/metrics.h"
+
+#include "io/date.h"
+#include "io/look.h"
+#include "layout/crossings.h"
+#include "serve/settings.h"
+#include "serve/source.h"
+#include "serve/state.h"
 
 #include <dirent.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 struct page {
     struct client *client;

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* notify.c - messages to the service manager, sd_notify(3) without its library. */
-#include "serve/all.h"
+#include "serve/notify.h"
+
+#include "io/digits.h"
+#include "serve/log.h"
 
 #include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
 static int notify_fd = -1;
 static struct sockaddr_un manager = {.sun_family = AF_UNIX};

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* origin.c - who connects: how many connections each address has, and how many of them may wait. */
-#include "serve/all.h"
+#include "serve/origin.h"
+
+#include "serve/settings.h"
 
 #include <arpa/inet.h>
 #include <search.h>
+#include <stdlib.h>
 
 static void *origins; /* a tree of those with connections, by key */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* query.c - parameters of a URL: names and values with percent escapes. */
-#include "serve/parse.h"
+#include "serve/query.h"
 
 #include <string.h>
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* queue.c - lists of connections by what they wait for, and one timer for all deadlines. */
-#include "serve/all.h"
+#include "serve/queue.h"
+
+#include "serve/settings.h"
 
 /* Each is a ring through its head. */
 static struct place heads[QUEUES];

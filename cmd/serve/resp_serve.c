@@ -1,6 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /* resp_serve.c - answers commands of Redis's protocol, RESP2 and RESP3. */
-#include "serve/all.h"
+#include "serve/resp_serve.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "serve/answer.h"
+#include "serve/http.h"
+#include "serve/resp.h"
+#include "serve/settings.h"
+#include "serve/slice.h"
+#include "serve/source.h"
+#include "serve/state.h"
+#include "text/reader.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 
 /* The Redis version that clients see. They send only commands that it has, and those are answered here. */
 #define SERVER_VERSION "7.0.0"
@@ -30,7 +45,7 @@ static void write_nil(struct client *client) { write_text(client, client->resp3 
 struct shown {
     char text[65];
 };
-static struct shown show(struct slice word) {
+static struct shown show_word(struct slice word) {
     struct shown shown;
     size_t i = 0;
     for (; i < word.len && i < sizeof shown.text - 1; i++) {
@@ -41,7 +56,7 @@ static struct shown show(struct slice word) {
     return shown;
 }
 
-static bool read_number(struct slice word, uint64_t most, uint64_t *number) {
+static bool read_word(struct slice word, uint64_t most, uint64_t *number) {
     char text[24];
     if (word.len == 0 || word.len >= sizeof text || memchr(word.at, '\0', word.len))
         return false;
@@ -54,9 +69,9 @@ static bool read_number(struct slice word, uint64_t most, uint64_t *number) {
 
 static void serve_next(struct client *client, const struct resp_request *r) {
     uint64_t n = 1;
-    if (r->argc == 2 && (!read_number(r->argv[1], settings.max_ids, &n) || n == 0)) {
+    if (r->argc == 2 && (!read_word(r->argv[1], settings.max_ids, &n) || n == 0)) {
         state.rejected[REJECTED_PARSE]++;
-        client_print(client, "-ERR '%s' is not a number of IDs from 1 to %u\r\n", show(r->argv[1]).text,
+        client_print(client, "-ERR '%s' is not a number of IDs from 1 to %u\r\n", show_word(r->argv[1]).text,
                      (unsigned)settings.max_ids);
         return;
     }
@@ -96,7 +111,7 @@ static void serve_decode(struct client *client, const struct resp_request *r) {
     if (end)
         write_bulk(client, (struct slice){json, (size_t)(end - json) - 1}); /* without the line end */
     else
-        client_print(client, "-ERR '%s' %s\r\n", show(r->argv[1]).text, why);
+        client_print(client, "-ERR '%s' %s\r\n", show_word(r->argv[1]).text, why);
 }
 
 /* ---- the connection ---------------------------------------------------------------- */
@@ -128,7 +143,7 @@ static void serve_reset(struct client *client, const struct resp_request *r) {
 
 static void serve_select(struct client *client, const struct resp_request *r) {
     uint64_t db;
-    write_text(client, read_number(r->argv[1], 0, &db) ? "+OK\r\n" : "-ERR DB index is out of range; the only one is 0\r\n");
+    write_text(client, read_word(r->argv[1], 0, &db) ? "+OK\r\n" : "-ERR DB index is out of range; the only one is 0\r\n");
 }
 
 /* Reads the arguments after HELLO's version. Returns false after an error. */
@@ -139,7 +154,7 @@ static bool read_hello(struct client *client, const struct resp_request *r) {
             return false;
         }
         if (!slice_is(r->argv[i], "setname") || ++i == r->argc) {
-            client_print(client, "-ERR Syntax error in HELLO option '%s'\r\n", show(r->argv[i == r->argc ? i - 1 : i]).text);
+            client_print(client, "-ERR Syntax error in HELLO option '%s'\r\n", show_word(r->argv[i == r->argc ? i - 1 : i]).text);
             return false;
         }
     }
@@ -148,7 +163,7 @@ static bool read_hello(struct client *client, const struct resp_request *r) {
 
 static void serve_hello(struct client *client, const struct resp_request *r) {
     uint64_t version = client->resp3 ? 3 : 2;
-    if (r->argc > 1 && (!read_number(r->argv[1], 3, &version) || version < 2)) {
+    if (r->argc > 1 && (!read_word(r->argv[1], 3, &version) || version < 2)) {
         write_text(client, "-NOPROTO unsupported protocol version; use 2 or 3\r\n");
         return;
     }
@@ -176,12 +191,12 @@ static void serve_client(struct client *client, const struct resp_request *r) {
     else if (slice_is(r->argv[1], "getname"))
         write_nil(client);
     else
-        client_print(client, "-ERR unknown subcommand '%s' of CLIENT\r\n", show(r->argv[1]).text);
+        client_print(client, "-ERR unknown subcommand '%s' of CLIENT\r\n", show_word(r->argv[1]).text);
 }
 
 static void serve_empty(struct client *client, const struct resp_request *r) {
     if (slice_is(r->argv[0], "config") && !slice_is(r->argv[1], "get"))
-        client_print(client, "-ERR unknown subcommand '%s' of CONFIG\r\n", show(r->argv[1]).text);
+        client_print(client, "-ERR unknown subcommand '%s' of CONFIG\r\n", show_word(r->argv[1]).text);
     else
         write_text(client, "*0\r\n");
 }
@@ -216,7 +231,7 @@ static const struct resp_command resp_commands[] = {
     {"info", 1, RESP_ARGS, serve_info},
 };
 
-static void serve(struct client *client, const struct resp_request *r) {
+static void serve_command(struct client *client, const struct resp_request *r) {
     for (size_t i = 0; i < COUNT_OF(resp_commands); i++) {
         const struct resp_command *command = &resp_commands[i];
         if (!slice_is(r->argv[0], command->name))
@@ -227,7 +242,7 @@ static void serve(struct client *client, const struct resp_request *r) {
             command->serve(client, r);
         return;
     }
-    client_print(client, "-ERR unknown command '%s'\r\n", show(r->argv[0]).text);
+    client_print(client, "-ERR unknown command '%s'\r\n", show_word(r->argv[0]).text);
 }
 
 size_t resp_serve(struct client *client, const char *bytes, size_t len) {
@@ -237,7 +252,7 @@ size_t resp_serve(struct client *client, const char *bytes, size_t len) {
         return (size_t)used;
     state.requests[PROTOCOL_RESP]++;
     if (used > 0) {
-        serve(client, &request);
+        serve_command(client, &request);
         return (size_t)used;
     }
     state.rejected[REJECTED_PARSE]++;

@@ -1,9 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.c - sfid serve: a daemon that hands out IDs, from its start to its end. */
-#include "serve/all.h"
+#include "serve/serve.h"
 
+#include "args/args.h"
+#include "args/store.h"
+#include "io/say.h"
+#include "serve/address.h"
+#include "serve/connection.h"
+#include "serve/http_write.h"
+#include "serve/listen.h"
+#include "serve/log.h"
+#include "serve/notify.h"
+#include "serve/settings.h"
+#include "serve/source.h"
+#include "serve/state.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { ACCEPT_AT_ONCE = 64, ACCEPT_PAUSE_MS = 100, TICK_MS = 1000, LOOK_MS = 300 };
 
@@ -27,7 +46,7 @@ struct heard {
     char text[512];
 };
 
-static void hear(void *user, const sfid_event *event) {
+static void hear_serve(void *user, const sfid_event *event) {
     struct heard heard = {.kind = event->kind, .pid = event->pid};
     (void)user;
     if ((int)event->kind < SFID_EVENT_KINDS)
@@ -175,7 +194,7 @@ static int open_source(void) {
         bool waits = false;
         const uint64_t began_ns = uv_hrtime();
         const bool known = source_waits_for_app(LOOK_MS, &waits); /* a server that is silent is not to be waited for twice */
-        const int code = source_open((uv_hrtime() - began_ns) / 1000000, hear);
+        const int code = source_open((uv_hrtime() - began_ns) / 1000000, hear_serve);
         if (code == SFID_ENOPID && !known)
             source_waits_for_app(settings.opt.open_timeout_ms, &waits);
         if (code != SFID_ENOPID || !waits)
@@ -239,7 +258,7 @@ static int fail_open(int code) {
     return status;
 }
 
-static void serve(uint64_t watchdog_ms) {
+static void run_loop(uint64_t watchdog_ms) {
     http_clock();
     watch_listeners();
     uv_timer_start(&daemon_.tick, on_tick, TICK_MS, TICK_MS);
@@ -250,7 +269,7 @@ static void serve(uint64_t watchdog_ms) {
     connections_drop();
 }
 
-static int run(const struct args *args) {
+static int run_serve(const struct args *args) {
     int status = settings_read(args);
     if (status == STATUS_GOOD)
         status = listen_open();
@@ -265,7 +284,7 @@ static int run(const struct args *args) {
     if (code < 0 && !state.stopping)
         return fail_open(code);
     if (!state.stopping)
-        serve(watchdog_ms);
+        run_loop(watchdog_ms);
     source_close(); /* gives the pid back, with the exact position */
     on_heard(&daemon_.events, 0, 0);
     log_line(LOG_NOTICE, "stopped: %" PRIu64 " IDs were issued", state.issued);
@@ -291,5 +310,5 @@ const struct command command_serve = {
              "loopback addresses and Unix sockets are allowed. Put a proxy in front of other addresses.\n\n"
              "Layout sfid gives 131072 IDs a second in all; twitter gives 4 M a second.\n",
     .options = serve_options,
-    .run = run,
+    .run = run_serve,
 };

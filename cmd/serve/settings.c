@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /* settings.c - the options of sfid serve. */
-#include "serve/all.h"
+#include "serve/settings.h"
 
+#include "args/store.h"
+#include "io/say.h"
+#include "serve/address.h"
+#include "serve/flakeid.h"
+#include "serve/state.h"
+#include "text/host.h"
+#include "text/source.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
-#define DAY_MS 86400000
 #define MODE_MOST 0777
 
 enum {
@@ -175,7 +185,7 @@ static bool read_app(const struct args *args) {
 }
 
 /* Which generator: pids of a host-named layout come from the host. */
-static bool read_source(const struct args *args) {
+static bool read_pids(const struct args *args) {
     if (host_is_named(&settings.layout))
         return source_read_host(args, &source, &settings.layout, &settings.opt);
     if (!read_app(args) || !source_read(args, &source, &settings.layout, &settings.opt))
@@ -186,7 +196,7 @@ static bool read_source(const struct args *args) {
 
 static bool read_ids(const struct args *args) {
     if (!args_any_layout(args, LAYOUT, &settings.layout) || !read_format(args) ||
-        !host_check(args, &source.host, &settings.layout) || !read_source(args))
+        !host_check(args, &source.host, &settings.layout) || !read_pids(args))
         return false;
     any_layout_option(&settings.layout, &settings.opt);
     settings.opt.exhaustion = SFID_FAIL;
@@ -224,9 +234,9 @@ static bool read_limits(const struct args *args) {
     settings.max_per_address = settings.expose ? (settings.max_connections + 1) / 2 : settings.max_connections;
     return args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
            args_between(args, MAX_PER_ADDRESS, 1, CONNECTIONS_MOST, &settings.max_per_address) &&
-           args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) &&
-           args_between(args, WAIT, 0, DAY_MS, &settings.wait_ms) && args_between(args, REQUEST, 1, DAY_MS, &settings.request_ms) &&
-           args_between(args, IDLE, 1, DAY_MS, &settings.idle_ms) && args_between(args, GRACE, 0, DAY_MS, &settings.grace_ms);
+           args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) && args_between(args, WAIT, 0, DAY, &settings.wait_ms) &&
+           args_between(args, REQUEST, 1, DAY, &settings.request_ms) && args_between(args, IDLE, 1, DAY, &settings.idle_ms) &&
+           args_between(args, GRACE, 0, DAY, &settings.grace_ms);
 }
 
 int settings_read(const struct args *args) {

@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /* socket.c - a connection's socket: what the loop waits for, what is sent, and whether it arrives. */
-#include "serve/all.h"
+#include "serve/socket.h"
 
+#include "serve/origin.h"
+#include "serve/settings.h"
+#include "serve/state.h"
+
+#include <errno.h>
 #include <linux/sockios.h>
+#include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 enum {
     PENDING_MOST = 65536, /* with more to send, nothing is read */

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* source.c - the generator, and its IDs as text. */
-#include "serve/all.h"
+#include "serve/source.h"
+
+#include "io/digits.h"
+#include "io/out.h"
+#include "serve/settings.h"
+#include "serve/state.h"
+#include "text/host.h"
+#include "text/show.h"
+#include "text/view.h"
+
+#include <stdio.h>
+#include <string.h>
 
 static struct {
     sfid *g;

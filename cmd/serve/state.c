@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* state.c - what is counted, and what all files may ask. */
-#include "serve/all.h"
+#include "serve/state.h"
 
 struct state state;
 

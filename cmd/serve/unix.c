@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /* unix.c - Unix sockets with a path: one server at a time, and no file of others is removed. */
-#include "serve/all.h"
+#include "serve/unix.h"
 
+#include "io/date.h"
+#include "io/look.h"
+#include "io/say.h"
+#include "serve/settings.h"
+
+#include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { LOCK_MS = 5000, NAP_MS = 10 }; /* how long another server that starts may have the lock */
 

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - sfid bench: measures what IDs of a layout cost here, and how many there are. */
-#include "text/all.h"
+#include "text/bench.h"
+
+#include "args/args.h"
+#include "io/json.h"
+#include "io/out.h"
+#include "io/say.h"
 
 #include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <time.h>
 
 enum { LAYOUT, THREADS, LANES, SECONDS, FORMAT };
@@ -163,7 +170,7 @@ struct fill {
 };
 
 /* Returns the lowest ID of a tick, or a negative number if the layout has ended. */
-static int64_t first_of(const sfid_layout *l, uint64_t tick) {
+static int64_t first_id(const sfid_layout *l, uint64_t tick) {
     int64_t id;
     return sfid_compose(l, &(sfid_parts){.tick = tick}, &id) < 0 ? -1 : id;
 }
@@ -188,7 +195,7 @@ static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
     sfid_parts parts;
     if (id < 0 || sfid_parse(l, id, &parts) < 0)
         return none;
-    const int64_t begin = first_of(l, parts.tick + 1), end = first_of(l, parts.tick + 1 + ticks);
+    const int64_t begin = first_id(l, parts.tick + 1), end = first_id(l, parts.tick + 1 + ticks);
     if (begin < 0 || end < 0)
         return none;
     draw_up_to(g, begin, &id);
@@ -286,7 +293,7 @@ static void measure_lanes(struct bench *b, unsigned threads, uint64_t seconds) {
         }
 }
 
-static int run(const struct args *args) {
+static int run_bench(const struct args *args) {
     static const char *const formats[] = {"text", "json", NULL};
     struct bench b = {.g = NULL};
     uint32_t threads = 2, seconds = 1;
@@ -332,5 +339,5 @@ const struct command command_bench = {
              "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n"
              "With --lanes, only threads that share a generator's word and threads with a lane each.\n",
     .options = options,
-    .run = run,
+    .run = run_bench,
 };

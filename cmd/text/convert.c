@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c - sfid convert: writes IDs in another form. */
-#include "text/all.h"
+#include "text/convert.h"
+
+#include "args/args.h"
+#include "io/in.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "text/hint.h"
+#include "text/reader.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 enum { TO, FROM, WIDTH, WIDE };
 
@@ -57,7 +69,7 @@ static void convert_text(struct convert *convert, const char *unit, uint64_t num
         return;
     }
     char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
-    p += write_id(convert, id, p); /* cannot fail: read_options() has tried the width */
+    p += write_id(convert, id, p); /* cannot fail: read_convert() has tried the width */
     if (convert->to != SFID_BYTES)
         *p++ = '\n';
     out_until(p);
@@ -99,7 +111,7 @@ static bool read_width(const struct args *args, struct convert *convert) {
     return false;
 }
 
-static bool read_options(const struct args *args, struct convert *convert) {
+static bool read_convert(const struct args *args, struct convert *convert) {
     const int to = args_choice(args, TO, id_forms), from = args_choice(args, FROM, id_forms);
     if (to < 0 || from < 0)
         return false;
@@ -108,12 +120,12 @@ static bool read_options(const struct args *args, struct convert *convert) {
     return read_width(args, convert);
 }
 
-static int run(const struct args *args) {
+static int run_convert(const struct args *args) {
     static const int needed[] = {TO};
     static struct convert convert;
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
-    if (!read_options(args, &convert))
+    if (!read_convert(args, &convert))
         return STATUS_USAGE;
     if (args->operand_count == 0)
         convert_input(&convert);
@@ -140,5 +152,5 @@ const struct command command_convert = {
              "be equal. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
              "big-endian, 8 per ID (16 with --wide), with nothing in between.\n",
     .options = options,
-    .run = run,
+    .run = run_convert,
 };

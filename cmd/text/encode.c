@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - sfid encode: puts an ID together. */
-#include "text/all.h"
+#include "text/encode.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "io/date.h"
+#include "io/say.h"
+#include "text/host.h"
+#include "text/ids.h"
 
 enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
 
@@ -87,7 +94,7 @@ static bool read_random(const struct args *args, struct encode *e) {
     return args_number(args, RANDOM, e->max_random, &e->random);
 }
 
-static bool read_options(const struct args *args, struct encode *e) {
+static bool read_encode(const struct args *args, struct encode *e) {
     return ids_read(&e->ids, args, FORMAT, MIN_LENGTH, &e->layout) && host_check(args, &host, &e->layout) && read_moment(args, e) &&
            read_pid(args, e) && args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
 }
@@ -95,7 +102,7 @@ static bool read_options(const struct args *args, struct encode *e) {
 /* ---- composing -------------------------------------------------------------- */
 
 /* Finds the moment's tick and composes the ID. Returns 0 or an SFID_E… code. */
-static int show(struct encode *e) {
+static int show_encoded(struct encode *e) {
     int64_t id;
     sfid_wide wide;
     sfid_parts parts = {.pid = e->pid, .seq = e->seq};
@@ -116,7 +123,7 @@ static int show(struct encode *e) {
     return code;
 }
 
-static int run(const struct args *args) {
+static int run_encode(const struct args *args) {
     static const int needed[] = {TIME, SEQ}, with_pid[] = {TIME, PID, SEQ};
     static struct encode e;
     if (!args_no_operands(args, ""))
@@ -126,9 +133,9 @@ static int run(const struct args *args) {
     const bool named = host_is_named(&e.layout);
     if (!args_given(args, named ? needed : with_pid, named ? COUNT_OF(needed) : COUNT_OF(with_pid)))
         return usage(args->command);
-    if (!read_options(args, &e))
+    if (!read_encode(args, &e))
         return STATUS_USAGE;
-    const int code = show(&e);
+    const int code = show_encoded(&e);
     if (code < 0) {
         say("%s", sfid_strerror(code));
         return status_of(code);
@@ -152,5 +159,5 @@ const struct command command_encode = {
              "flake-go or awsflake. Instead of PID, flake and flake-go have a MAC address, awsflake a\n"
              "region and an IPv4 address.\n",
     .options = options,
-    .run = run,
+    .run = run_encode,
 };

@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: generates IDs. */
-#include "text/all.h"
+#include "text/gen.h"
 
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "args/store.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
+#include "text/host.h"
+#include "text/ids.h"
+#include "text/source.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define BATCH 4096
 #define STORE_LEN 4200 /* longer than any URL that the library takes */
@@ -143,7 +157,7 @@ static bool read_sequence(const struct args *args, struct gen *gen) {
     return how >= 0 && args_number(args, RANDOM_START, (max_seq(&gen->layout) + 1) / 2, &gen->opt.random_start);
 }
 
-static bool read_options(const struct args *args, struct gen *gen) {
+static bool read_gen(const struct args *args, struct gen *gen) {
     if (!args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_any_layout(args, LAYOUT, &gen->layout) ||
         !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &source.host, &gen->layout) ||
         !read_sequence(args, gen))
@@ -181,10 +195,7 @@ static int wait_for_more(const struct gen *gen) {
 }
 
 /* No command waits for that: the library says until when, and why. */
-static bool waits_for_hours(const struct gen *gen) {
-    enum { HOUR_MS = 3600000 };
-    return sfid_retry_ms(gen->g) > HOUR_MS;
-}
+static bool waits_for_hours(const struct gen *gen) { return sfid_retry_ms(gen->g) > HOUR; }
 
 /* Generates and shows up to n IDs. Returns how many, or an SFID_E… code. */
 static int64_t draw_some(struct gen *gen, size_t n) {
@@ -223,7 +234,7 @@ static int draw(struct gen *gen) {
     return 0;
 }
 
-static int fail(const struct gen *gen, int code) {
+static int fail_gen(const struct gen *gen, int code) {
     const char *text = sfid_last_error(gen->g);
     if (code == SFID_EBUSY && gen->opt.pid >= 0) {
         say("%s; use another --pid", text);
@@ -263,11 +274,11 @@ static int open_patiently(struct gen *gen) {
     return code;
 }
 
-static int run(const struct args *args) {
+static int run_gen(const struct args *args) {
     static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: an open handle is no leak */
     if (!args_no_operands(args, "; use -n COUNT to generate several IDs"))
         return usage(args->command);
-    if (!read_options(args, &gen))
+    if (!read_gen(args, &gen))
         return STATUS_USAGE;
     if (gen.count == 0)
         return STATUS_GOOD;
@@ -278,7 +289,7 @@ static int run(const struct args *args) {
     const bool opened = code == 0;
     if (opened)
         code = draw(&gen);
-    const int status = code < 0 ? fail(&gen, code) : STATUS_GOOD;
+    const int status = code < 0 ? fail_gen(&gen, code) : STATUS_GOOD;
     leave(&gen, opened);
     return status;
 }
@@ -311,5 +322,5 @@ const struct command command_gen = {
              "of one user share that name, at most 16 or 8 at a time; two hosts or users with the same\n"
              "name repeat IDs. IDs can be guessed: never use one as a password or token.\n",
     .options = options,
-    .run = run,
+    .run = run_gen,
 };

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /* hint.c - suggests what to type if the input is not plain IDs. */
-#include "text/all.h"
+#include "text/hint.h"
 
+#include "io/say.h"
+
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 
 static bool has(const char *text, size_t len, char c) { return memchr(text, c, len) != NULL; }
 
 /* Returns the first byte that is no space, and the last one; 0 if there is none. */
-static char first_of(const char *text, size_t len) {
+static char first_char(const char *text, size_t len) {
     while (len > 0 && (*text == ' ' || *text == '\t'))
         text++, len--;
     return len > 0 ? *text : '\0';
@@ -38,7 +42,7 @@ static const char *hint_packed(const char *text, size_t len) {
 }
 
 const char *hint_line(const char *text, size_t len, bool columns) {
-    const char first = first_of(text, len), *packed = hint_packed(text, len);
+    const char first = first_char(text, len), *packed = hint_packed(text, len);
     if (packed[0])
         return packed;
     if (first == '[')
@@ -60,7 +64,7 @@ const char *hint_line(const char *text, size_t len, bool columns) {
 }
 
 const char *hint_object(const char *text, size_t len) {
-    const char first = first_of(text, len), last = last_of(text, len), *packed = hint_packed(text, len);
+    const char first = first_char(text, len), last = last_of(text, len), *packed = hint_packed(text, len);
     if (packed[0])
         return packed;
     if (first == '[' || (first == '{' && last == ','))

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4 address. */
-#include "text/all.h"
+#include "text/host.h"
 
-#include "net/all.h"
+#include "io/say.h"
+#include "net/ec2.h"
 
 #include <arpa/inet.h>
+#include <string.h>
+#include <sys/socket.h>
 
 /* ---- valid options ---------------------------------------------------------- */
 
@@ -89,7 +92,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
 /* ---- regions ----------------------------------------------------------------- */
 
 /* A bad value of a variable is no misuse of the command. */
-static bool refuse(const struct args *args, int i, const char *what) {
+static bool refuse_option(const struct args *args, int i, const char *what) {
     say("%s: %s is not %s", label(args, i), QUOTE(args->value[i]), what);
     if (args->from_env[i])
         end_with(STATUS_CONFIG);
@@ -113,7 +116,7 @@ static bool find_region(const struct args *args, const struct host_options *at, 
     char text[EC2_FACT + 1];
     if (args->value[at->region]) {
         *region = sfid_aws_region(args->value[at->region]);
-        return *region >= 0 || refuse(args, at->region, known);
+        return *region >= 0 || refuse_option(args, at->region, known);
     }
     if (!has_ec2(args, at))
         return miss_region(args, at);
@@ -140,7 +143,7 @@ static bool find_ip(const struct args *args, const struct host_options *at, uint
     if (is_given(args, at->interface))
         return sfid_ipv4_address(args->value[at->interface], ip) == 0 || no_interface(args, at->interface, "an IPv4");
     if (args->value[at->ip])
-        return read_ip(args->value[at->ip], ip) || refuse(args, at->ip, "an IPv4 address");
+        return read_ip(args->value[at->ip], ip) || refuse_option(args, at->ip, "an IPv4 address");
     if (has_ec2(args, at)) {
         if (!ec2_ask(EC2_ADDRESS, text))
             return false;

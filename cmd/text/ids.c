@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* ids.c - writes plain IDs, one a line. */
-#include "text/all.h"
+#include "text/ids.h"
+
+#include "io/say.h"
+#include "text/show.h"
 
 enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON, UUID };
 static const char *const formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", NULL};

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - sfid range: prints the lowest and highest ID of a span of time, for a query. */
-#include "text/all.h"
+#include "text/range.h"
+
+#include "args/any_layout.h"
+#include "args/args.h"
+#include "io/date.h"
+#include "io/out.h"
+#include "io/say.h"
 
 enum { LAYOUT, SINCE, UNTIL };
 
@@ -25,7 +31,7 @@ struct span_layout {
 };
 
 /* Returns 0, or a negative code. */
-static int look_at(struct span_layout *l) {
+static int look_at_layout(struct span_layout *l) {
     enum { AWSFLAKE_DIGITS = 13 }; /* with fewer digits IDs do not sort as text */
     sfid_layout_facts facts;
     sfid_wide_facts wide;
@@ -87,7 +93,7 @@ static void put_bound(const struct span_layout *l, sfid_wide id, char end) {
         out_print("%s%c", text, end);
 }
 
-static int run(const struct args *args) {
+static int run_range(const struct args *args) {
     static const int needed[] = {SINCE};
     const struct moment now = moment_now(); /* one "now" for both: -1h to now is exactly an hour */
     struct span_layout layout;
@@ -104,7 +110,7 @@ static int run(const struct args *args) {
             say("--since: %s is later than now, and a span without --until ends now", QUOTE(args->value[SINCE]));
         return STATUS_USAGE;
     }
-    const int code = look_at(&layout);
+    const int code = look_at_layout(&layout);
     if (code < 0) {
         say("%s", sfid_strerror(code));
         return status_of(code);
@@ -128,5 +134,5 @@ const struct command command_range = {
              "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Bounds are written as IDs of the\n"
              "layout are; those of awsflake have all 13 digits.\n",
     .options = options,
-    .run = run,
+    .run = run_range,
 };

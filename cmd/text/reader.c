@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* reader.c - reads IDs in all their forms. */
-#include "text/all.h"
+#include "text/reader.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
 
 const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
                                 [SFID_BASE58] = "base58", [SFID_UUID] = "uuid", [SFID_BYTES] = "bytes",   NULL};
@@ -44,7 +48,7 @@ bool all_decimal(const char *text, size_t len) {
     return true;
 }
 
-static struct given look_at(const struct reader *reader, const char *text, size_t len) {
+static struct given look_at_text(const struct reader *reader, const char *text, size_t len) {
     struct given given = {reader->form, text, len};
     const bool numbers = reader->form == SFID_DEC || reader->form == SFID_HEX;
     if (numbers && len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
@@ -66,7 +70,7 @@ static bool is_id(const struct reader *reader, const struct given *given, sfid_w
 }
 
 bool reader_read(const struct reader *reader, const char *text, size_t len, sfid_wide *id) {
-    const struct given given = look_at(reader, text, len);
+    const struct given given = look_at_text(reader, text, len);
     return is_id(reader, &given, id);
 }
 
@@ -91,7 +95,7 @@ static int find_wrong(const struct reader *reader, const struct given *given, si
 }
 
 void reader_explain(const struct reader *reader, const char *text, size_t len, char why[READER_WHY]) {
-    const struct given given = look_at(reader, text, len);
+    const struct given given = look_at_text(reader, text, len);
     char right[80];
     size_t at = 0;
     wanted(reader, given.form, right, sizeof right);

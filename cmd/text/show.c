@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* show.c - shows the parts of an ID as aligned text, a table, JSON, TSV or CSV. */
-#include "text/all.h"
+#include "text/show.h"
+
+#include "io/say.h"
+
+#include <stdio.h>
 
 /* ---- parts ---------------------------------------------------------------- */
 

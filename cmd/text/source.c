@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* source.c - where the pids of a generator come from: an option, a store, or the host's name. */
-#include "text/all.h"
+#include "text/source.h"
+
+#include "io/say.h"
 
 bool source_read(const struct args *args, const struct source_options *at, const struct any_layout *any, sfid_options *opt) {
     const int p = at->host.pid;

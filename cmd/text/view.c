@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* view.c - takes an ID apart. */
-#include "text/all.h"
+#include "text/view.h"
 
 #include <time.h>
 
 /* A later ID came from a wrong clock. */
-#define FUTURE_MS 60000
 
 /* How wide a column is whose largest value this is. */
 static int width_of(uint64_t value) {
@@ -99,8 +98,8 @@ int64_t view_age(const struct taken *taken) { return ms_since(taken->unix_ms, CL
 /* Asks the clock only about times after the last answer, and one that costs a fifth and is a few milliseconds late. */
 bool view_is_future(const struct taken *taken) {
     static int64_t now;
-    if (taken->unix_ms - FUTURE_MS <= now)
+    if (taken->unix_ms - MINUTE <= now)
         return false;
     now = taken->unix_ms + ms_since(taken->unix_ms, CLOCK_REALTIME_COARSE);
-    return taken->unix_ms - FUTURE_MS > now;
+    return taken->unix_ms - MINUTE > now;
 }

@@ -4,16 +4,18 @@
  * without a known time, random numbers, counters, few IDs, mixtures. Each row of the table is written as a comment. An answer is
  * the first line of the output. It counts as certain if the status is 0; a certain answer has to be right.
  */
-#include "../../cmd/decode/all.h"
+#include "decode/guess.h"
 
+#include "decode/candidates.h"
+#include "io/date.h"
+#include "io/digits.h"
+#include "io/out.h"
+#include "io/say.h"
 #include "support/tap.h"
 
 #include <stdarg.h>
 #include <sys/mman.h>
 
-#define SECOND INT64_C(1000)
-#define HOUR (3600 * SECOND)
-#define DAY (24 * HOUR)
 #define NOW INT64_C(1796040000123) /* 2026-11-30T12:00:00.123Z */
 #define MOST 3000
 

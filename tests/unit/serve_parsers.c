@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The parsers of sfid serve: what each finds in a request, cut off anywhere, and what each refuses. */
-#include "serve/parse.h"
-
+#include "serve/flakeid.h"
+#include "serve/http.h"
+#include "serve/query.h"
+#include "serve/resp.h"
 #include "support/tap.h"
 
 static bool is_slice(struct slice slice, const char *text) {

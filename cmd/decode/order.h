@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* order.h - arrays of 64-bit or 128-bit numbers. */
+#ifndef CMD_DECODE_ORDER_H
+#define CMD_DECODE_ORDER_H
+
+#include "io/base.h"
+
+struct numbers {
+    uint64_t *words; /* a wide number takes two, the high one first */
+    size_t count, room;
+    bool wide;
+};
+
+static inline sfid_wide number_at(const struct numbers *n, size_t i) {
+    return n->wide ? (sfid_wide){n->words[2 * i], n->words[2 * i + 1]} : (sfid_wide){0, n->words[i]};
+}
+
+static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
+    if (n->wide)
+        n->words[2 * i] = number.high;
+    n->words[n->wide ? 2 * i + 1 : i] = number.low;
+}
+
+static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
+static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
+
+/* Sort in place. */
+void sort_values(uint64_t *value, size_t count); /* a few thousand */
+void sort_numbers(struct numbers *numbers);
+
+#endif

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/* rounded.h - notices IDs that were rounded before they came. */
+#ifndef CMD_DECODE_ROUNDED_H
+#define CMD_DECODE_ROUNDED_H
+
+#include "io/base.h"
+
+/* The first that fits all IDs is told. */
+enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
+
+struct rounded {
+    unsigned open;              /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    uint64_t count;             /* IDs, while one is open */
+    double bits[ROUNDED_KINDS]; /* sound IDs look so with a chance of 2^-bits */
+    unsigned low_bits;          /* of the lowest field; 64: unknown */
+    bool low_pid;               /* it is a pid */
+    bool even;                  /* the lowest bit that a double kept was 0 in some */
+    uint64_t seen[16];          /* pids of the lowest field, a bit each */
+};
+
+/* layout: NULL if it is unknown. */
+void rounded_begin(struct rounded *rounded, const sfid_layout *layout);
+void rounded_look(struct rounded *rounded, uint64_t id);
+
+static inline void rounded_add(struct rounded *rounded, uint64_t id) {
+    if (rounded->open)
+        rounded_look(rounded, id);
+}
+
+/* Says that all IDs were rounded, if they were. */
+void rounded_tell(const struct rounded *rounded);
+
+/* Returns whether a double may have left a number above 2^53. */
+bool rounded_may_be(uint64_t id);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT */
+/* score.h - how much better than chance a family explains IDs. */
+#ifndef CMD_DECODE_SCORE_H
+#define CMD_DECODE_SCORE_H
+
+#include "decode/candidates.h"
+#include "text/view.h"
+
+/* Takes IDs of the family apart. */
+const struct view *guess_view(const struct guess *guess, size_t family);
+
+/* IDs as a family reads them. */
+struct reading {
+    size_t count;
+    int64_t oldest, newest;
+    uint64_t changing; /* bits of the tick that differ */
+    uint64_t tick[GUESS_ROOM], pid[GUESS_ROOM], seq[GUESS_ROOM];
+};
+
+/* Reads sorted IDs. Returns false if one is not of the family. */
+bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct reading *r);
+
+/* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
+void guess_sort(struct sample *sample, const struct known *known, size_t knowns);
+
+/* Judges one family by sorted IDs. */
+void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* date.h - times as text and back. */
+#ifndef CMD_IO_DATE_H
+#define CMD_IO_DATE_H
+
+#include "io/zone.h"
+
+/* In milliseconds; a year on the average of the calendar. */
+#define SECOND INT64_C(1000)
+#define MINUTE (60 * SECOND)
+#define HOUR (60 * MINUTE)
+#define DAY (24 * HOUR)
+#define YEAR (DAY * 146097 / 400)
+
+/* put_date() writes RFC 3339 with milliseconds, for all of int64_t. Years past 9999 have a plus sign, years before 0 a minus. */
+#define DATE_ROOM 48
+struct date {
+    bool known;
+    struct zone zone;
+    int64_t second, day; /* since 1970: those that the text shows */
+    int32_t shift;
+    size_t len, day_len;
+    char text[32]; /* YYYY-MM-DDTHH:MM:SS */
+};
+char *put_date(struct date *cache, char *p, int64_t unix_ms);
+void date_text(char text[DATE_ROOM], int64_t unix_ms);
+
+/* Writes YYYY-MM-DD of the last time written; with hour, YYYY-MM-DDTHH. */
+char *put_partition(const struct date *cache, char *p, bool hour);
+
+struct moment {
+    int64_t unix_ms;
+    bool more; /* plus less than a millisecond */
+};
+struct moment moment_now(void);
+int64_t monotonic_ms(void);
+
+/*
+ * Reads RFC 3339 with any zone and fraction (years as put_date() writes them),
+ * a date (its midnight in UTC), "now", or a distance from now such as -1h.
+ * Returns NULL, or what is wrong, to follow the text in a message.
+ */
+const char *read_time(const char *text, struct moment now, struct moment *out);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT */
+/* say.h - messages, exit statuses, and the end of the output. */
+#ifndef CMD_IO_SAY_H
+#define CMD_IO_SAY_H
+
+#include "io/base.h"
+
+#include <string.h>
+
+/* Exit statuses, as in the manual. */
+enum status {
+    STATUS_GOOD = 0,
+    STATUS_BAD_INPUT = 1, /* the rest was processed */
+    STATUS_USAGE = 2,
+    STATUS_UNSURE = 3,       /* the answer is a guess */
+    STATUS_UNREACHABLE = 69, /* a server */
+    STATUS_INTERNAL = 70,    /* clock, end of layout, memory */
+    STATUS_STATE = 73,
+    STATUS_IO = 74,
+    STATUS_BUSY = 75,
+    STATUS_LEASE = 76,
+    STATUS_AUTH = 77,
+    STATUS_CONFIG = 78
+};
+
+/* Returns the exit status for an SFID_E… code. */
+int status_of(int code);
+
+/* What a value was refused for is not the command line: close_output() returns `status` in place of STATUS_USAGE. */
+void end_with(int status);
+
+/* Flushes the output, then prints a line on standard error, after "sfid: ". */
+void say(const char *fmt, ...) CLI_PRINTF(1, 2);
+
+/* As say(), but only if standard error is a terminal: for people who type a command. */
+void remark(const char *text);
+
+/*
+ * Quotes untrusted text for a message. Long text is cut, and bytes that are not
+ * printable ASCII become \xNN, so that they cannot control a terminal. Of a URL
+ * only the scheme is shown: a password may follow.
+ */
+#define QUOTE_LEN 240
+struct quoted {
+    char text[QUOTE_LEN];
+};
+struct quoted quote(const char *text, size_t len);
+#define QUOTE(what) (quote((what), strlen(what)).text)
+
+/* Flushes and closes standard output. Returns status (but see end_with()), or STATUS_IO with a message if output was lost. */
+int close_output(int status);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/* show.h - a layout and its properties. */
+#ifndef CMD_LAYOUT_SHOW_H
+#define CMD_LAYOUT_SHOW_H
+
+#include "io/date.h"
+#include "io/out.h"
+
+struct shown {
+    bool wide;           /* more than 64 bits: of layout, only epoch_ms, unit_ms and the widths are valid */
+    sfid_wide_kind kind; /* if wide */
+    sfid_layout layout;
+    sfid_layout_facts facts;
+    char name[SFID_LAYOUT_STR_LEN];
+    char epoch[DATE_ROOM], last[DATE_ROOM]; /* begin of the first and the last tick */
+    sfid_field fields[SFID_LAYOUT_FIELDS];
+    int count;
+};
+
+/* Returns false if the layout has no text form. */
+bool layout_look_at(struct shown *shown, const sfid_layout *layout);
+bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout);
+
+/* Writes "time 36, pid 11, seq 17", from the top. */
+#define LAYOUT_WIDTHS 160
+void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]);
+
+/* Write the layout as text, and as members of an open JSON object. */
+void layout_text(const struct shown *shown);
+void layout_json(const struct shown *shown);
+
+/* Lists all presets. */
+bool layout_list(enum view_format format, bool header);
+
+#endif

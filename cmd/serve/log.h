@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT */
+/* log.h - lines on standard error. */
+#ifndef CMD_SERVE_LOG_H
+#define CMD_SERVE_LOG_H
+
+#include "io/base.h"
+
+enum { LOG_ERROR = 3, LOG_WARNING = 4, LOG_NOTICE = 5, LOG_INFO = 6 }; /* as syslog(3) */
+
+void log_begin(void);
+
+/* Writes a line. The same key (or, without one, the same format) is written at most once in 10 s; what was left out is counted. */
+void log_line(int level, const char *fmt, ...) CLI_PRINTF(2, 3);
+void log_keyed(int level, const void *key, const char *fmt, ...) CLI_PRINTF(3, 4);
+
+/* Writes a line of --access-log: never left out. */
+void log_access(const char *fmt, ...) CLI_PRINTF(1, 2);
+
+/* Says what was left out, once its 10 s are over. Called each second. */
+void log_tick(void);
+
+#endif

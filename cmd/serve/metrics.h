@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT */
+/* metrics.h - what is counted, for Prometheus. */
+#ifndef CMD_SERVE_METRICS_H
+#define CMD_SERVE_METRICS_H
+
+#include "serve/client.h"
+
+void metrics_write(struct client *client, bool openmetrics);
+
+#endif

@@ -1,0 +1,8 @@
+/* SPDX-License-Identifier: MIT */
+/* page_html.h - made from page.html. */
+#ifndef CMD_SERVE_PAGE_HTML_H
+#define CMD_SERVE_PAGE_HTML_H
+
+extern const char page_html[], page_policy[]; /* what the page may do is a Content-Security-Policy */
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT */
+/* resp_serve.h - requests of RESP and their answers. */
+#ifndef CMD_SERVE_RESP_SERVE_H
+#define CMD_SERVE_RESP_SERVE_H
+
+#include "serve/client.h"
+
+/*
+ * Reads one request from the front of the bytes, and answers it, or begins
+ * a job, or closes. Returns the bytes used; 0: more are wanted.
+ */
+size_t resp_serve(struct client *client, const char *bytes, size_t len);
+
+#endif
