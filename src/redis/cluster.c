@@ -20,7 +20,7 @@ struct sfid__cluster {
     struct sfid__endpoint nodes[NODES]; /* the URL's, then learned ones */
     unsigned count, learned;            /* all nodes; how many were ever learned */
     struct sfid__endpoint at;           /* where the connection leads */
-    unsigned turn;                      /* the node to try next */
+    unsigned first_try;                 /* the node to try next */
     unsigned slot;
 };
 
@@ -55,7 +55,7 @@ int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, c
     c->count = uri->nodes;
     memcpy(c->nodes, uri->node, c->count * sizeof uri->node[0]);
     aim(c, &c->nodes[0], uri->connect_timeout_ms);
-    c->turn = c->count > 1 ? 1 : 0;
+    c->first_try = c->count > 1 ? 1 : 0;
     c->slot = sfid__cluster_slot(app);
     *out = c;
     return 0;
@@ -166,9 +166,9 @@ static bool go_round(struct hunt *h) {
     if (h->tried++ == c->count || !hunt_may_go_on(h))
         return false;
     for (unsigned k = 0; k < c->count; k++) {
-        const unsigned i = c->turn % c->count;
+        const unsigned i = c->first_try % c->count;
         const struct sfid__endpoint next = c->nodes[i];
-        c->turn = (i + 1) % c->count;
+        c->first_try = (i + 1) % c->count;
         if (h->useless & 1U << i)
             continue;
         h->from.host[0] = '\0';

@@ -19,7 +19,7 @@ struct sfid__connection {
     uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
     struct sfid__wire wire;
     struct sfid__resolver resolver;
-    unsigned turn;                    /* the first of the name's addresses to try */
+    unsigned first_try;               /* the first of the name's addresses to try */
     enum sfid__address_class reached; /* where the last connection led */
     bool suspected;                   /* of speaking TLS; it was asked once */
     bool plain; /* the greeting is without CLIENT: the server closed the connection at one that had it, without a word */
@@ -239,7 +239,7 @@ static int fail_greeting(struct exchange *x) {
         return x->err->code;
     c->suspected = true; /* once only: a server that does not answer this either costs time */
     const int64_t whole = shorten_to_connect(x, sfid__deadline_now_ns());
-    const bool tls = sfid__wire_speaks_tls(c->uri, &c->resolver, c->turn, &x->deadline);
+    const bool tls = sfid__wire_speaks_tls(c->uri, &c->resolver, c->first_try, &x->deadline);
     x->deadline.at_ms = whole;
     return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
                       "the server speaks TLS at this port; give rediss:// instead of redis:// (valkeys:// instead of valkey://)")
@@ -261,7 +261,7 @@ static int connect_and_greet(struct exchange *x) {
     if (known != SFID__REPLY_OK)
         return fail_wire(x, known, &why, "connecting");
     const int64_t whole = shorten_to_connect(x, x->began_ns);
-    const enum sfid__reply_class class = sfid__wire_open(&c->wire, c->uri, &c->resolver, c->turn, &x->deadline, &why);
+    const enum sfid__reply_class class = sfid__wire_open(&c->wire, c->uri, &c->resolver, c->first_try, &x->deadline, &why);
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
@@ -371,7 +371,7 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
     /* After an error that passes by itself, such as BUSY, the connection is still good. */
     if (rc < 0 && !(x.resp.is_error && reply->count > 0 && reply->class == SFID__REPLY_RETRY)) {
         sfid__wire_close(&c->wire);
-        c->turn++;
+        c->first_try++;
     }
     return rc;
 }
@@ -394,7 +394,7 @@ void sfid__connection_aim(struct sfid__connection *c, const struct sfid__uri *ur
     sfid__connection_hang_up(c);
     sfid__resolver_drop(&c->resolver); /* one resolver always has the same host */
     sfid__uri_aim(c->uri, uri);
-    c->turn = 0;
+    c->first_try = 0;
     c->suspected = c->plain = false;
 }
 

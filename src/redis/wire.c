@@ -292,14 +292,14 @@ static enum sfid__reply_class keep_allowed(const struct sfid__uri *uri, struct s
 }
 
 static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+                                       unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
     struct race r = {.running = 0};
     enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
     if (class == SFID__REPLY_OK)
         class = keep_allowed(uri, &r.addresses, why);
     if (class != SFID__REPLY_OK)
         return class;
-    r.first = turn % r.addresses.count;
+    r.first = first_try % r.addresses.count;
     for (unsigned i = 0; i < SFID__ADDRESSES; i++)
         r.wires[i] = SFID__WIRE_NONE;
     class = run_race(&r, w, deadline, why);
@@ -401,19 +401,19 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
 /* ---- opening --------------------------------------------------------------- */
 
 /* Asks on a connection of its own, without TLS. Returns how the answer begins; "" for none. */
-static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn, struct sfid__deadline *deadline,
-                      struct sfid__part question, char answer[2]) {
+static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
+                      struct sfid__deadline *deadline, struct sfid__part question, char answer[2]) {
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__error why;
     size_t got;
     answer[0] = answer[1] = '\0';
-    if (open_tcp(&w, uri, resolver, turn, deadline, &why) == SFID__REPLY_OK &&
+    if (open_tcp(&w, uri, resolver, first_try, deadline, &why) == SFID__REPLY_OK &&
         sfid__wire_send(&w, question.at, question.len, deadline, &why) == SFID__REPLY_OK)
         sfid__wire_receive(&w, answer, 2, &got, deadline, &why);
     sfid__wire_close(&w);
 }
 
-bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
                            struct sfid__deadline *deadline) {
     /* The shortest hello of TLS 1.2, with one cipher (0xc02f) and nothing else. */
     static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
@@ -423,14 +423,14 @@ bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *r
     static_assert(sizeof hello - 1 == 50, "a record of 45 bytes, as it says");
     if (uri->path[0])
         return false;
-    ask_aside(uri, resolver, turn, deadline, (struct sfid__part){hello, sizeof hello - 1}, answer);
+    ask_aside(uri, resolver, first_try, deadline, (struct sfid__part){hello, sizeof hello - 1}, answer);
     return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* a server's hello, or an alert */
 }
 
-static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
                          struct sfid__deadline *deadline) {
     char answer[2];
-    ask_aside(uri, resolver, turn, deadline, (struct sfid__part){"PING\r\n", 6}, answer);
+    ask_aside(uri, resolver, first_try, deadline, (struct sfid__part){"PING\r\n", 6}, answer);
     return answer[0] == '+' || answer[0] == '-';
 }
 
@@ -455,7 +455,7 @@ static bool is_slow(const struct sfid__wire *w, enum sfid__reply_class class, st
 
 /* A server without TLS takes the handshake for an unfinished command, and waits. So it is asked after half of the time. */
 static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                     unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+                                     unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
     const int64_t now = sfid__deadline_now_ms();
     struct sfid__deadline half = *deadline;
     half.at_ms = now + (deadline->at_ms - now) / 2;
@@ -464,7 +464,7 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
         return class;
     class = shake_hands(w, &half, why);
     if (is_slow(w, class, &half)) {
-        if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, turn, deadline)) {
+        if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, first_try, deadline)) {
             sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port; give its TLS port, or redis://");
             return SFID__REPLY_CONFIG;
         }
@@ -476,12 +476,12 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
 }
 
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+                                       unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
     if (uri->path[0])
         return open_unix(w, uri->path, deadline, why);
-    enum sfid__reply_class class = open_tcp(w, uri, resolver, turn, deadline, why);
+    enum sfid__reply_class class = open_tcp(w, uri, resolver, first_try, deadline, why);
     if (class == SFID__REPLY_OK && uri->tls) {
-        class = secure(w, uri, resolver, turn, deadline, why);
+        class = secure(w, uri, resolver, first_try, deadline, why);
         if (class != SFID__REPLY_OK)
             sfid__wire_close(w);
     }

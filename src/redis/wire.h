@@ -34,7 +34,7 @@ struct sfid__wire {
 /*
  * Connects, and shakes hands if the URL says TLS; uri has to stay where it is while the wire is open. The addresses of
  * a name are tried side by side, a quarter of a second apart (RFC 8305), or less if time is short. The first is address
- * `turn` modulo their count; the first to answer wins. SFID__REPLY_OK, or the reason in *why.
+ * `first_try` modulo their count; the first to answer wins. SFID__REPLY_OK, or the reason in *why.
  *
  * A host that another server named would get the password. So of its addresses only these are connected to, and
  * SFID_EAUTH says if there is none:
@@ -43,13 +43,13 @@ struct sfid__wire {
  *   without, with TLS            all: each has to prove the name before it gets a byte
  */
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why);
+                                       unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why);
 
 /*
  * Does the server of a URL without TLS speak TLS? This asks on a connection of its own: a server without TLS is silent
  * to a client with TLS, and the other way round, so silence alone proves nothing.
  */
-bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
                            struct sfid__deadline *deadline);
 
 /* Sends all bytes, or says why not. Looks at the deadline only if it has to wait. */
