@@ -116,7 +116,7 @@ static int pid_look(struct pid_survey *s, uint64_t pid) {
     snprintf(s->info.server, sizeof s->info.server, "%s", app->shown);
     if (s->base[0])
         read_nonce(s);
-    if (app->registers && s->info.there)
+    if (sfid__redis_app_registers(app) && s->info.there)
         read_registration(s);
     return 0;
 }

@@ -61,7 +61,7 @@ int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {
 }
 
 int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths) {
-    const int64_t most = sfid__deadline_now_ms() + v->app.timeout_ms;
+    const int64_t most = sfid__deadline_now_ms() + v->settings->uri->timeout_ms;
     const struct sfid__question q = {argc, argv, lengths, SFID__MIN(v->deadline_ms, most), NULL};
     return sfid__route_exchange(&v->app.route, &q, &v->app.reply, &v->error);
 }

@@ -258,25 +258,19 @@ static size_t handle_bytes(const struct sfid__settings *settings) {
     return counts ? offsetof(struct sfid__generator, wide_record) : last + sizeof(struct sfid__generator *);
 }
 
-static struct sfid *make_handle(size_t bytes, struct sfid__rest *rest) {
-    void *memory = NULL;
-    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) /* aligned_alloc does not accept any size */
-        return NULL;
-    struct sfid *g = memset(memory, 0, bytes);
-    sfid__generator_init(&g->generator);
-    atomic_init(&g->generator.rest, rest);
-    return g;
-}
-
 /* Makes a handle, and opens it unless err has a code. page: the first to try of those that processes share. */
 static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page, int64_t timeout_ms,
                      struct sfid__error *err) {
+    void *memory = NULL;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
-    struct sfid *g = make_handle(err->code ? sizeof *g : handle_bytes(settings), rest);
-    if ((*out = g) == NULL) {
+    const size_t bytes = err->code ? sizeof(struct sfid) : handle_bytes(settings);
+    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) { /* aligned_alloc does not accept any size */
         free(rest);
         return SFID_ENOMEM;
     }
+    struct sfid *g = *out = memset(memory, 0, bytes);
+    sfid__generator_init(&g->generator);
+    atomic_init(&g->generator.rest, rest);
     if (err->code == 0) {
         rest->holding.page = page;
         rest->settings = settings->kept ? settings : NULL;

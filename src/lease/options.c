@@ -190,7 +190,7 @@ static int finish_store(struct sfid__settings *out, struct sfid__error *err) {
     if (out->store == NULL)
         return 0;
     keep_to_names(out);
-    return out->store->finish(out, err);
+    return out->store->finish ? out->store->finish(out, err) : 0;
 }
 
 /* ---- how it works -------------------------------------------------------- */

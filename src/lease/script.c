@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- questions ------------------------------------------------------------- */
@@ -64,10 +65,10 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     add_number(q, skew_allowed(app));
     add_number(q, (int64_t)app->pid_min);
     add_number(q, (int64_t)app->pid_max);
-    add(q, app->registers ? "1" : "0");
+    add(q, sfid__redis_app_registers(app) ? "1" : "0");
     add_number(q, (int64_t)app->short_ms);
     add_number(q, app->share);
-    add_number(q, app->min_good);
+    add_number(q, app->uri->min_good);
     add(q, app->witness);
 }
 
@@ -160,8 +161,8 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
     describe_bits(app, bits);
     if (app->short_ms)
         snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
-    if (app->min_good)
-        snprintf(good, sizeof good, " min %" PRIu32, app->min_good);
+    if (app->uri->min_good)
+        snprintf(good, sizeof good, " min %" PRIu32, app->uri->min_good);
     snprintf(ours, sizeof ours, "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s", bits, app->layout.unit_ms,
              app->layout.epoch_ms, app->window_ms, app->budget_ms, brief, good);
     if (differ_in_range(theirs, ours))
@@ -282,7 +283,7 @@ int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struc
     ask_with(&q, app, op, host_ms);
     for (int i = 0; i < arguments->argc; i++)
         add(&q, arguments->argv[i]);
-    const int64_t deadline_ms = SFID__MIN(arguments->deadline_ms, began + app->timeout_ms);
+    const int64_t deadline_ms = SFID__MIN(arguments->deadline_ms, began + app->uri->timeout_ms);
     const struct sfid__question question = {q.argc, q.argv, NULL, deadline_ms, arguments->stop};
     const int rc = exchange(app, &q, &question, err);
     app->round_ms = sfid__deadline_now_ms() - began;
@@ -327,18 +328,21 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .max_skew_ms = opt->max_skew_ms,
                                     .pid_min = (uint64_t)opt->pid_min,
                                     .pid_max = (uint64_t)opt->pid_max,
-                                    .registers = settings->uri->registration != SFID__REGISTRATION_OFF,
                                     .short_ms = settings->short_ms,
-                                    .share = settings->share,
-                                    .min_good = settings->uri->min_good,
-                                    .timeout_ms = settings->uri->timeout_ms};
+                                    .share = settings->share};
     sfid__reply_of_few(&app->reply, &app->few);
     if (settings->lends_range)
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);
     snprintf(app->name, sizeof app->name, "%s", opt->app);
-    snprintf(app->shown, sizeof app->shown, "%s", settings->shown);
-    app->whole = settings->uri->bare && !strstr(app->shown, "...");
-    return sfid__route_begin(&app->route, settings->uri, app->name, err);
+    app->uri = sfid__uri_share(settings->uri);
+    app->shown = strdup(settings->shown);
+    if (app->uri == NULL || app->shown == NULL)
+        return sfid__fail(err, SFID_ENOMEM, "out of memory");
+    return sfid__route_begin(&app->route, app->uri, app->name, err);
 }
 
-void sfid__redis_app_end(struct sfid__redis_app *app) { sfid__route_end(&app->route); }
+void sfid__redis_app_end(struct sfid__redis_app *app) {
+    sfid__route_end(&app->route);
+    sfid__uri_drop(app->uri);
+    free(app->shown);
+}

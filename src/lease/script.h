@@ -7,6 +7,8 @@
 #include "lease/settings.h"
 #include "redis/route.h"
 
+#include <string.h>
+
 /* lease.lua, without its comments, and the SHA-1 of that text in hexadecimal digits. */
 extern const char sfid__lease_lua[], sfid__lease_sha[];
 
@@ -26,24 +28,21 @@ enum sfid__redis_word {
 enum { SFID__REDIS_RULES = 2, SFID__REDIS_ERA = 48 };
 
 struct sfid__redis_app {
+    struct sfid__uri *uri;
     struct sfid__route route;
     const struct sfid__clock *clock;
     sfid_layout layout;
     uint64_t window_ms; /* W: a multiple of the unit, at least two */
     uint64_t short_ms;  /* w: the same, or 0 */
     uint32_t share;     /* one pid in so many is short; 0 with short_ms 0 */
-    uint32_t min_good;
     uint32_t budget_ms; /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
-    char lent[24]; /* "#1-682": the range that the server lends, which it keeps with the app's settings; else "" */
-    bool registers;
+    char lent[24];                 /* "#1-682": the range that the server lends, which it keeps with the app's settings; else "" */
     bool eval_only;                /* the user of this connection may not use EVALSHA */
-    int64_t timeout_ms;            /* of one exchange */
     char witness[SFID__REDIS_ERA]; /* the script's argument 15 */
     char name[72];                 /* the app's */
-    char shown[SFID__URI_SHOWN];
-    bool whole; /* shown is the whole URL */
+    char *shown;                   /* the URL, for people */
 
     /* Of the last exchange: */
     enum sfid__redis_word word;
@@ -61,7 +60,13 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
 void sfid__redis_app_end(struct sfid__redis_app *app);
 
 /* What a message puts behind --store: the URL, or "URL" if it is not known whole. */
-static inline const char *sfid__redis_app_url(const struct sfid__redis_app *app) { return app->whole ? app->shown : "URL"; }
+static inline const char *sfid__redis_app_url(const struct sfid__redis_app *app) {
+    return app->uri->bare && !strstr(app->shown, "...") ? app->shown : "URL";
+}
+
+static inline bool sfid__redis_app_registers(const struct sfid__redis_app *app) {
+    return app->uri->registration != SFID__REGISTRATION_OFF;
+}
 
 /*
  * Asks for an operation with its arguments (text), and reads the word of the

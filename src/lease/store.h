@@ -135,7 +135,7 @@ struct sfid__store_kind {
     /* Reads that option. 0 or SFID_EINVAL, SFID_EUNSUPPORTED. */
     int (*read)(const char *text, struct sfid__settings *out, struct sfid__error *err);
 
-    /* Checks the other options, after the general rules, and fills in what follows from them. 0 or SFID_EINVAL. */
+    /* Checks the other options, after the general rules, and fills in what follows from them. 0 or a code. NULL: nothing. */
     int (*finish)(struct sfid__settings *out, struct sfid__error *err);
 
     /*

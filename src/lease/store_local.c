@@ -493,17 +493,10 @@ static int read_option(const char *text, struct sfid__settings *out, struct sfid
     return parameters ? read_parameters(parameters + 1, out, err) : 0;
 }
 
-/* The general rules are all there are. */
-static int finish(struct sfid__settings *out, struct sfid__error *err) {
-    (void)out, (void)err;
-    return 0;
-}
-
 const struct sfid__store_kind sfid__store_local = {
     .title = "store \"local\"",
     .pid_most = INT64_MAX,
     .word = "local",
     .read = read_option,
-    .finish = finish,
     .make = make,
 };

@@ -374,7 +374,6 @@ static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
         one->uri = read.uri;
         one->servers = NULL;
         one->count = 0;
-        one->ranged = false;
         one->lends_range = true;
         one->opt.store = one->opt.run_dir = one->opt.state_dir = NULL; /* the pool's */
         one->opt.pid_min = read.store_min;

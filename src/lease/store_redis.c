@@ -43,10 +43,7 @@ struct redis_store {
     uint64_t witness_of;           /* the token of the lease that it granted; 0: of none */
     bool trusts;                   /* SFID_TRUST, and no claim has been answered yet */
     bool keeps;                    /* keep_pid */
-    bool mixed;                    /* registration=mixed */
-    uint32_t replicas;
-    int64_t explained_ms; /* monotonic: when it was last explained why no pid can be had */
-    bool idle_close;      /* keep no connection between heartbeats */
+    int64_t explained_ms;          /* monotonic: when it was last explained why no pid can be had */
 };
 
 static struct redis_store *redis_self(struct sfid__store *store) { return (struct redis_store *)(void *)store; }
@@ -97,7 +94,7 @@ static void note_skew(struct redis_store *s) {
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
 static void tell_stranger(struct redis_store *s, uint64_t pid) {
     struct sfid__error *met = &s->said.stranger; /* kept: nobody listens during an open */
-    if (s->mixed || met->text[0])
+    if (s->app.uri->registration == SFID__REGISTRATION_MIXED || met->text[0])
         return;
     s->said.stranger_pid = pid;
     sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
@@ -179,22 +176,23 @@ static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, s
 static void note_replicas(struct redis_store *s, const struct sfid__lease_action *ask, uint64_t pid) {
     uint64_t have = 0;
     struct sfid__error why, *too_few = &s->said.unreplicated;
-    if (s->replicas == 0)
+    const uint32_t replicas = s->app.uri->replicas;
+    if (replicas == 0)
         return;
     const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
     const int64_t deadline = SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms);
     const struct sfid__deadline until = {.at_ms = deadline, .stop = ask->stop};
-    const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
+    const int rc = sfid__redis_app_wait(&s->app, replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
     too_few->text[0] = '\0';
-    if (rc == 0 && have >= s->replicas)
+    if (rc == 0 && have >= replicas)
         return;
     if (rc < 0)
-        sfid__fail(too_few, rc, "it is unknown how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 ": %s", s->replicas,
+        sfid__fail(too_few, rc, "it is unknown how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 ": %s", replicas,
                    pid, why.text);
     else
         sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
-                   s->replicas, pid);
+                   replicas, pid);
     redis_tell(s, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
 }
 
@@ -222,7 +220,7 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
 
 /* Nothing is to be asked until the next heartbeat. */
 static enum sfid__lease_answer settled(struct redis_store *s, enum sfid__lease_answer answer) {
-    if (s->idle_close)
+    if (s->app.uri->idle_close)
         sfid__route_hang_up(&s->app.route);
     return answer;
 }
@@ -281,7 +279,8 @@ static enum sfid__lease_answer redis_lost(struct redis_store *s, const struct sf
         sfid__fail(err, SFID_ELEASE,
                    "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record and may also have used it "
                    "since the last renewal%s",
-                   s->app.shown, ask->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
+                   s->app.shown, ask->pid, s->app.name,
+                   s->app.uri->registration == SFID__REGISTRATION_MIXED ? "" : "; " MIXED_CURE);
         return SFID__FOREIGN;
     }
     if (s->app.word == SFID__REDIS_TAKEN) {
@@ -421,9 +420,6 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     }
     s->trusts = opt->on_unknown == SFID_TRUST;
     s->keeps = opt->keep_pid != 0;
-    s->replicas = settings->uri->replicas;
-    s->idle_close = settings->uri->idle_close;
-    s->mixed = settings->uri->registration == SFID__REGISTRATION_MIXED;
     const uint64_t window = sfid__ms_to_ticks(l, settings->window_ms);
     s->store.ops = &ops;
     s->store.said = &s->said;
@@ -447,10 +443,10 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     name(&s->store, identity);
     /* Processes that share a lease have to give the script the same of all this. App and layout are compared elsewhere. */
     const struct sfid__redis_app *a = &s->app;
-    const uint64_t same[] = {a->window_ms, a->short_ms, a->share,   a->min_good,
+    const uint64_t same[] = {a->window_ms, a->short_ms, a->share,   a->uri->min_good,
                              a->budget_ms, a->pid_min,  a->pid_max, settings->uri->registration};
     s->store.settings = sfid__hash(SFID__HASH_SEED, same, sizeof same) | 1;
-    s->store.exchange_ms = s->app.timeout_ms;
+    s->store.exchange_ms = settings->uri->timeout_ms;
     s->store.server = s->app.shown;
     s->store.group = sfid__route_server(settings->uri, s->app.name);
     *out = &s->store;

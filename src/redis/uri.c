@@ -20,6 +20,8 @@ struct scheme {
     bool tls, is_unix;
 };
 
+struct parameter;
+
 struct reader {
     const struct scheme *scheme;
     struct sfid__uri_place place;
@@ -66,9 +68,10 @@ static int read_nodes(struct reader *r, struct sfid__part p) {
     }
 }
 
-static int read_db(struct reader *r, struct sfid__part p) {
+static int read_db(struct reader *r, const struct parameter *none, struct sfid__part value) {
     uint64_t db;
-    if (!sfid__part_number(p, DB_MAX, &db))
+    (void)none; /* it may be the path */
+    if (!sfid__part_number(value, DB_MAX, &db))
         return BAD(r, "the database has to be a number, 0 to 2147483647");
     if (r->db_given)
         return BAD(r, "the database is given twice: as path and as db");
@@ -90,7 +93,7 @@ static int read_master(struct reader *r, struct sfid__part path) {
         return r->place.err->code;
     if (r->uri.master[0] == '\0' || r->uri.master[strspn(r->uri.master, SFID__ALNUM "._-")] != '\0')
         return BAD(r, "the master's name has to consist of A-Z a-z 0-9 . - _");
-    return path.len > 1 ? read_db(r, sfid__part_behind(path, 1)) : 0;
+    return path.len > 1 ? read_db(r, NULL, sfid__part_behind(path, 1)) : 0;
 }
 
 /* ---- parameters ---------------------------------------------------------- */
@@ -153,33 +156,23 @@ static int read_pids(struct reader *r, const struct parameter *p, struct sfid__p
     return two && r->pids[0] <= r->pids[1] ? 0 : bad_value(r, p, p->right);
 }
 
-static int read_db_parameter(struct reader *r, const struct parameter *p, struct sfid__part value) {
-    (void)p;
-    return read_db(r, value);
-}
-
 static char *text_of(struct reader *r, const struct parameter *p) { return (char *)&r->uri + p->at; }
 
-static int decode(struct reader *r, const struct parameter *p, struct sfid__part value, char out[SFID__URI_TEXT]) {
+static int decode(struct reader *r, const struct parameter *p, struct sfid__part value) {
     char what[40];
     snprintf(what, sizeof what, "parameter %s", p->name);
-    return sfid__part_decode(&r->place, value, what, out, SFID__URI_TEXT);
-}
-
-/* Reads a value, decoded and not empty. */
-static int read_into(struct reader *r, const struct parameter *p, struct sfid__part value, char out[SFID__URI_TEXT]) {
-    if (decode(r, p, value, out) < 0)
-        return r->place.err->code;
-    return out[0] ? 0 : bad_value(r, p, "followed by = and a value");
+    return sfid__part_decode(&r->place, value, what, text_of(r, p), SFID__URI_TEXT);
 }
 
 static int read_text(struct reader *r, const struct parameter *p, struct sfid__part value) {
-    return read_into(r, p, value, text_of(r, p));
+    if (decode(r, p, value) < 0)
+        return r->place.err->code;
+    return *text_of(r, p) ? 0 : bad_value(r, p, "followed by = and a value");
 }
 
 static int read_client_name(struct reader *r, const struct parameter *p, struct sfid__part value) {
-    char *name = text_of(r, p);
-    if (decode(r, p, value, name) < 0)
+    const char *name = text_of(r, p);
+    if (decode(r, p, value) < 0)
         return r->place.err->code;
     bool good = *name != '\0' && strlen(name) <= p->most;
     for (const char *c = name; *c; c++)
@@ -190,8 +183,9 @@ static int read_client_name(struct reader *r, const struct parameter *p, struct 
 /* Reads the name of a password's file. */
 static int read_file_name(struct reader *r, const struct parameter *p, struct sfid__part value) {
     char given[SFID__URI_TEXT];
-    if (read_into(r, p, value, given) < 0)
+    if (read_text(r, p, value) < 0)
         return r->place.err->code;
+    memcpy(given, text_of(r, p), sizeof given);
     return sfid__credential_path(&r->place, p->name, given, text_of(r, p), SFID__URI_TEXT);
 }
 
@@ -228,7 +222,7 @@ static const struct parameter parameters[] = {
     {"connect_timeout", FOR_ALL, read_timeout, AT(connect_timeout_ms), TIMEOUT},
     {"timeout", FOR_ALL, read_timeout, AT(timeout_ms), TIMEOUT},
     {"client_name", FOR_ALL, read_client_name, AT(client_name), NAME},
-    {"db", FOR_ALL, read_db_parameter, AT(db), TEXT},
+    {"db", FOR_ALL, read_db, AT(db), TEXT},
     {"registration", FOR_ALL, read_word, AT(registration), 0, 2, "on, off or mixed", {"on", "off", "mixed"}},
     {"replicas", FOR_ALL, read_count, AT(replicas), REPLICAS},
     {"min_good", FOR_ALL, read_count, AT(min_good), REPLICAS},
@@ -307,7 +301,7 @@ static int read_parameter(struct reader *r, struct sfid__part value) {
     if (!fits(r->scheme, p->schemes))
         return BAD(r, "parameter %s is only for %s; leave it out", p->name, only_for[p->schemes]);
     r->given |= 1u << i;
-    r->uri.bare = r->uri.bare && p->read == read_db_parameter;
+    r->uri.bare = r->uri.bare && p->read == read_db;
     return p->read(r, p, sfid__part_behind(value, 1));
 }
 
@@ -356,7 +350,7 @@ static int read_tcp(struct reader *r, struct sfid__part rest, struct sfid__part 
     if (r->scheme->kind == SFID__URI_SENTINEL) {
         if (read_master(r, path) < 0)
             return r->place.err->code;
-    } else if (path.len > 1 && read_db(r, sfid__part_behind(path, 1)) < 0) {
+    } else if (path.len > 1 && read_db(r, NULL, sfid__part_behind(path, 1)) < 0) {
         return r->place.err->code;
     }
     return read_query(r, rest);

@@ -37,11 +37,13 @@ static bool a_directory(void) {
 
 static bool options_for_later(void) {
     struct sfid__settings s;
+    sfid_layout layout = SFID_LAYOUT(40, 10, 13, 7, 0);
     char app[] = "orders", run[] = "/run/somewhere/in/memory";
     char store[] = "pool:1-2=redis://a:x@localhost/0?share=1 3-4=redis://b:x@localhost/1?share=1";
     sfid_options o = SFID_OPTIONS_INIT;
     o.app = app;
     o.store = store;
+    o.layout = &layout;
     o.run_dir = run;
     o.state_dir = "/var/lib/somewhere/on/disk";
     if (sfid__options_read(&o, &s, &mark_err) < 0)
@@ -50,10 +52,36 @@ static bool options_for_later(void) {
     memset(app, 'x', strlen(app));
     memset(store, 'x', strlen(store));
     memset(run, 'x', strlen(run));
-    const bool same = s.kept && strcmp(s.opt.app, "orders") == 0 && strcmp(s.opt.run_dir, "/run/somewhere/in/memory") == 0 &&
+    memset((void *)&layout, 0, sizeof layout);
+    const bool same = s.kept && s.opt.layout->unit_ms == 7 && strcmp(s.opt.app, "orders") == 0 &&
+                      strcmp(s.opt.run_dir, "/run/somewhere/in/memory") == 0 &&
                       strcmp(sfid__options_server(&s, 1)->shown, "redis://localhost:6379/1") == 0;
     sfid__options_end(&s);
     return same;
+}
+
+static bool refused_options(void) {
+    struct sfid__settings s;
+    sfid_options o = SFID_OPTIONS_INIT;
+    o.app = "orders";
+    o.store = "pool:1-2=redis://a:x@localhost/0 3-4=redis://a:x@localhost/1";
+    return sfid__options_read(&o, &s, &mark_err) == SFID_EINVAL;
+}
+
+/* Copied out of the caller's memory, and from then on one for all; the URL of a node is another one. */
+static bool a_shared_url(void) {
+    struct sfid__uri uri, one;
+    if (sfid__uri_parse("redis+cluster://a,b", &uri, &mark_err) < 0)
+        return false;
+    struct sfid__uri *first = sfid__uri_share(&uri), *second = sfid__uri_share(first);
+    sfid__uri_of_node(first, &first->node[1], &one);
+    struct sfid__uri *node = sfid__uri_share(&one);
+    const bool right = first != &uri && second == first && node != first && node != &one;
+    sfid__uri_drop(first);
+    const bool there = second->nodes == 2 && node->nodes == 1;
+    sfid__uri_drop(second);
+    sfid__uri_drop(node);
+    return right && there;
 }
 
 static void again_and_again(bool (*make)(void), const char *what) {
@@ -99,6 +127,8 @@ int main(void) {
     again_and_again(a_mark, "a mark");
     again_and_again(a_directory, "a directory");
     again_and_again(options_for_later, "options kept for later");
+    again_and_again(a_shared_url, "a URL that is shared");
+    again_and_again(refused_options, "options that are refused");
     sfid__dir_close(&mark_app);
     return done_testing();
 }

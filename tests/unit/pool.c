@@ -43,6 +43,7 @@ static void reads(void) {
     is_u64(sfid__options_servers(&out), 3, "it counts its servers");
     const struct sfid__settings *part = sfid__options_server(&out, 1);
     ok(part->store == &sfid__store_redis && part->opt.pid_min == 683 && part->opt.pid_max == 1364, "the second has its own range");
+    ok(part->lends_range, "which its server lends, and no other pids");
     ok(strcmp(part->uri->user, "b") == 0 && strcmp(part->uri->node[0].host, "two") == 0, "and its own URL");
     ok(part->window_ms == 600000 && out.window_ms == 600000 && out.short_ms == 30000 && out.share == 8,
        "all have the same windows");
