@@ -13,7 +13,7 @@
  * 6. A server says that its hash is older, or damaged, only after an old copy was put back.
  * 7. A close takes no longer than sfid.h says, unless its process or its disk stands still.
  * 8. No process asks servers over and over, or makes calls over and over. After a close no descriptor is left, and no
- *    more memory than doc/design.md says. No host in peace has more pids than processes (remains.c).
+ *    more memory than doc/design.md says. No host in peace has more pids than processes, no generator two (remains.c).
  * 9. Where other servers fall silent, a lease is renewed in time (silent.c).
  */
 #include "sim.h"

@@ -254,6 +254,7 @@ sfid *kind_open(int64_t wants_since) {
     me->process->fixed.is = PID_WANTED;
     const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(), first = nobody_shares();
     opens++;
+    me->process->opens++;
     opens_of_second += me->process->build;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {

@@ -297,9 +297,12 @@ static int child_begin(struct process *p) {
     k->pid = ++pids;
     k->born = ++births;
     k->parent = p->pid;
+    k->files_before = 0; /* what another thread has open stays open here: doc/design.md, "Fork" */
     for (int i = 0; i < DESCRIPTORS; i++)
-        if (k->file[i])
+        if (k->file[i]) {
             k->file[i]->refs++;
+            k->files_before += k->file[i]->node != NULL;
+        }
     maps_fork(k);
     struct thread *t = thread_new(k, me->stack);
     stack_shared(me->stack);

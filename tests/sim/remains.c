@@ -4,7 +4,7 @@
  *
  * After a close a process has no more descriptors than before the open. Mappings and memory it keeps for calls that come
  * late (doc/design.md): few mappings, and of memory so much for each handle. No process makes calls over and over.
- * Once nothing has befallen a host for as long as windows last, it has no more pids than processes.
+ * Once nothing has befallen a host for as long as windows last, it has no more pids than processes. At no time one generator has two.
  */
 #include "sim.h"
 
@@ -20,6 +20,7 @@ enum { PIDS = 1 << 11 };
 static struct hold {
     int host;
     uint64_t till; /* a tick */
+    uint64_t generator;
 } hold[PIDS];
 
 /* ---- calls ------------------------------------------------------------------------------ */
@@ -79,10 +80,28 @@ static uint64_t tick_now(void) {
 
 void pid_is_held(int where, uint64_t pid, uint64_t till) {
     if (pid < PIDS)
-        hold[pid] = (struct hold){where, till};
+        hold[pid] = (struct hold){where, till, 0};
 }
 
 void pid_is_registered(uint64_t pid, int64_t ms) { pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1); }
+
+/*
+ * R6: whoever claims again does so under the same token, so that its server may find what it granted. It looks at a part of the pids
+ * alone: then it grants another one under that token, and the first one ends with its window. Several generators have one page, and
+ * copies of a machine one number here. A grant that cannot be is given up. Servers that are several do not know of one another.
+ */
+void check_two(uint64_t generator, uint64_t pid, const char *base) {
+    if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || servers > 1)
+        return;
+    hold[pid].generator = generator;
+    for (uint64_t other = 0; other < PIDS; other++)
+        if (other == pid || hold[other].generator != generator || hold[other].till <= tick_now())
+            continue;
+        else if (check_is_granted(other, base) || servers_forgot())
+            hold[other].generator = 0;
+        else
+            blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d", other, pid, hold[pid].host);
+}
 
 bool all_pids_are_held(void) {
     for (uint64_t pid = 0; pid < settings.pids; pid++)

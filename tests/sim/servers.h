@@ -59,7 +59,8 @@ void server_counts_replicas(unsigned which, unsigned good);
 /* Answers a command: writes to out, returns the length. */
 struct command {
     unsigned server;
-    int host; /* that it came from */
+    int host;           /* that it came from */
+    uint64_t generator; /* a number of it, by the process and the open */
     int argc;
     char **argv;
     size_t *len;
@@ -95,6 +96,8 @@ void exchange_numbers(void), one_is_away(void);
 
 /* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
 void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* It has granted one to a generator, under that base. */
+void check_two(uint64_t generator, uint64_t pid, const char *base);
 /* The same by a program without a record, for that long. */
 void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);

@@ -148,7 +148,8 @@ struct process {
     size_t heap_used;
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned build;
-    unsigned born; /* a number that none had before */
+    unsigned born;  /* a number that none had before */
+    unsigned opens; /* it has begun */
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
     int64_t holds, opened_at;      /* its pid; 0: it has none now */

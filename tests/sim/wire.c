@@ -21,6 +21,7 @@ struct connection {
     unsigned refs, number;
     struct socket *client;
     int host;
+    uint64_t generator; /* it is of */
     unsigned server, asked;
     bool known;
     char *in;
@@ -185,8 +186,13 @@ static void serve(struct connection *c) {
     static char out[ANSWER];
     char *argv[WORDS];
     size_t len[WORDS], used;
-    struct command command = {
-        .server = c->server, .host = c->host, .argv = argv, .len = len, .asked = &c->asked, .known = &c->known};
+    struct command command = {.server = c->server,
+                              .host = c->host,
+                              .generator = c->generator,
+                              .argv = argv,
+                              .len = len,
+                              .asked = &c->asked,
+                              .known = &c->known};
     while (!c->ended && (used = command_take(c->in, c->in_n, &command)) != 0) {
         command.listened = c->client != NULL;
         answer(c, out, server_answer(&command, out, sizeof out));
@@ -294,6 +300,7 @@ IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
     s->connection = memory(sizeof *s->connection);
     *s->connection = (struct connection){
         .refs = 2, .number = ++connections, .client = s, .host = me->process->host, .server = server_at(&s->to)};
+    s->connection->generator = (uint64_t)me->process->born << 32 | me->process->opens;
     if (s->connection->server >= servers)
         broken("there is no such server");
     note_ask(s);
