@@ -184,6 +184,8 @@ bool tap_under_valgrind(void) {
     return preload && strstr(preload, "vgpreload");
 }
 
+int tap_rounds(int n) { return tap_under_valgrind() ? n / 10 : n; }
+
 bool patient(struct patience *p, int64_t limit_ms) {
     const int64_t now = tap_now_ms(), since = p->looked_ms ? now - p->looked_ms : 0;
     p->looked_ms = now;

@@ -102,6 +102,9 @@ void *shared_memory(size_t size);
 /** Does valgrind run this program? It sets a variable for it. */
 bool tap_under_valgrind(void);
 
+/** Of n rounds so many as there is time for: a tenth under valgrind, which looks at memory, and each round uses it alike. */
+int tap_rounds(int n);
+
 /** Removes a directory with all in it, but stays on its file system. */
 void remove_tree(const char *path);
 

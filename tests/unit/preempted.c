@@ -99,11 +99,12 @@ static unsigned repeats(void) {
 
 static void preempted(const char *layout) {
     const struct itimerval often = {{0, 50}, {0, 50}}, never = {{0, 0}, {0, 0}};
+    const int most = tap_rounds(LOOKS);
     looks = switches = early = disorders = errors = kept_count = 0;
     highest = 0;
     fake_open(&f, layout, SFID_FAIL, 0, 0);
     setitimer(ITIMER_REAL, &often, NULL);
-    for (uint64_t calls = 1; looks < LOOKS; calls++)
+    for (uint64_t calls = 1; looks < most; calls++)
         call(calls % 3 == 0 ? MORE : calls % 3 == 1 ? 1 : BATCH);
     setitimer(ITIMER_REAL, &never, NULL);
     ok(switches > 0, "%s: the record was replaced %d times, and the tick used up %d times", layout, (int)switches, (int)looks);

@@ -29,10 +29,11 @@ static bool is_right(int64_t unix_ms) {
 int main(void) {
     /* One round of the leap years, from 1870 on; a time_t of 32 bits ends in 2038. */
     const int64_t first_day = sizeof(time_t) == 4 ? -24854 : -36524, last_day = sizeof(time_t) == 4 ? 24854 : 109573;
+    const int step = 10 / tap_rounds(10), days = (int)(last_day - first_day) / step + 1;
     int wrong = 0;
-    for (int64_t day = first_day; day <= last_day; day++)
+    for (int64_t day = first_day; day <= last_day; day += step)
         wrong += !is_right(day * DAY_MS) || !is_right(day * DAY_MS - 1) || !is_right(day * DAY_MS + 18677123);
-    is_i64(wrong, 0, "each day of %" PRId64 ": its first and its last moment, and one between", last_day - first_day + 1);
+    is_i64(wrong, 0, "each of %d days: its first and its last moment, and one between", days);
     is_str(text_of(INT64_C(1772341877000), INT64_C(1772341877000)), "05:11:17Z", "a moment of today");
     is_str(text_of(INT64_C(1772341877000), INT64_C(1772323199999)), "2026-03-01T05:11:17Z", "one of another day");
     is_str(text_of(INT64_C(1772323200000), INT64_C(1772409599999)), "00:00:00Z", "a day begins at midnight");
