@@ -285,6 +285,8 @@ void kind_close(sfid *g) {
     lib.close(g);
     check_closed(began);
     check_remains();
+    if (strcmp(settings.world, "none") == 0) /* elsewhere an answer may have been late */
+        check_hoard(me->process->host, true);
     me->process->keeps = false;
     me->process->fixed.is = PID_NONE;
 }

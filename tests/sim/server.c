@@ -230,7 +230,7 @@ static void hold(const struct command *c, int table, const struct answered *a) {
     if (a->claimed || a->renewed || a->moved)
         check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE]);
     if (a->claimed)
-        check_hoard(c->host);
+        check_hoard(c->host, false);
 }
 
 static void judge(const struct command *c, int table) {

@@ -101,7 +101,7 @@ void check_two(uint64_t generator, uint64_t pid, const char *base);
 /* The same by a program without a record, for that long. */
 void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);
-void check_hoard(int where);
+void check_hoard(int where, bool closed); /* closed: by this process, which has no pid any more */
 
 /* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of the library. */
 void upgrades_begin(void), upgrade_host(void);
