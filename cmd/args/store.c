@@ -16,6 +16,11 @@ bool store_options(const struct args *args, int first, sfid_options *opt) {
     return true;
 }
 
+bool app_options(const struct args *args, int first, sfid_options *opt) {
+    return args_directory(args, first, &opt->run_dir) && args_directory(args, first + 1, &opt->state_dir) &&
+           store_options(args, first + 2, opt);
+}
+
 /* ---- passwords ----------------------------------------------------------- */
 
 struct stretch {
@@ -59,4 +64,20 @@ void store_hide_password(struct args *args) {
 int store_failure(int code, const char *why) {
     say("%s", why[0] ? why : sfid_strerror(code));
     return code == SFID_EINVAL ? STATUS_CONFIG : status_of(code);
+}
+
+int app_open(sfid **g, const sfid_options *opt) {
+    const int code = sfid_open(g, opt);
+    if (code == 0)
+        return STATUS_GOOD;
+    const int status = store_failure(code, sfid_last_error(*g));
+    sfid_close(*g);
+    *g = NULL;
+    return status;
+}
+
+int app_look(const sfid_options *opt, sfid_app_info *found) {
+    char why[SFID_WHY_LEN];
+    const int code = sfid_app_look(opt, found, NULL, NULL, why, sizeof why);
+    return code < 0 ? store_failure(code, why) : STATUS_GOOD;
 }

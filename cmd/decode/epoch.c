@@ -70,13 +70,9 @@ static double judge_by_age(const struct guess *guess, struct family *family) {
 
 /* ---- by known times --------------------------------------------------------------- */
 
-struct window {
-    int64_t from, to;
-};
-
 /* Finds the epochs that give each known ID its time. Returns false if there are none. */
-static bool find_window(const struct guess *guess, const struct family *family, struct window *w) {
-    *w = (struct window){0, INT64_MAX};
+static bool find_window(const struct guess *guess, const struct family *family, struct span *w) {
+    *w = (struct span){0, INT64_MAX};
     for (size_t i = 0; i < guess->knowns; i++) {
         const struct known *known = &guess->known[i];
         const uint64_t tick = known->id >> family->shape.time_shift;
@@ -91,12 +87,12 @@ static bool find_window(const struct guess *guess, const struct family *family, 
 }
 
 /* Counts the multiples of a step, and sets the last one. */
-static int64_t multiples(struct window w, int64_t step, int64_t *last) {
+static int64_t multiples(struct span w, int64_t step, int64_t *last) {
     *last = w.to / step * step;
     return w.to / step - (w.from + step - 1) / step + 1;
 }
 
-static int64_t first_days(struct window w, int64_t *last) {
+static int64_t first_days(struct span w, int64_t *last) {
     int64_t n = 0, day;
     multiples(w, DAY, &day);
     for (; day >= w.from; day -= DAY) {
@@ -112,7 +108,7 @@ static int64_t first_days(struct window w, int64_t *last) {
  * People choose epochs: the first of a month, a midnight, at least a full half
  * hour. One of these counts if chance would hardly put it into the window.
  */
-static double judge_round(const struct guess *guess, const struct family *family, struct window w, struct epoch *epoch) {
+static double judge_round(const struct guess *guess, const struct family *family, struct span w, struct epoch *epoch) {
     const double all = (double)guess->now, width = (double)(w.to - w.from + 1), any = width / all;
     double sum = any;
     int64_t last[3];
@@ -132,7 +128,7 @@ static double judge_round(const struct guess *guess, const struct family *family
 static double judge_by_knowns(const struct guess *guess, struct family *family) {
     const size_t index = (size_t)(family - guess->family);
     struct epoch *epoch = &family->epoch;
-    struct window w;
+    struct span w;
     if (!find_window(guess, family, &w))
         return 0;
     double chance = judge_round(guess, family, w, epoch) / 2;

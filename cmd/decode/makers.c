@@ -161,39 +161,29 @@ static void add_clock(struct made *made, const uint8_t n[BYTES], uint64_t ticks)
 }
 
 static void find_version(struct made *made, const uint8_t n[BYTES]) {
-    switch (bits_of(n, 76, 4)) {
-    case 1:
-        set(made, "uuid1", "a UUID of version 1", NULL);
+    static const char *const versions[][3] = {
+        {"uuid", "a UUID", "no standard defines its version"},
+        {"uuid1", "a UUID of version 1", NULL},
+        {"uuid2", "a UUID of version 2", "of DCE security: the lowest 32 bits of its time are a user or group"},
+        {"uuid3", "a UUID of version 3", "the MD5 sum of a name: it holds no time"},
+        {"uuid4", "a UUID of version 4", "random: it holds no time"},
+        {"uuid5", "a UUID of version 5", "the SHA-1 sum of a name: it holds no time"},
+        {"uuid6", "a UUID of version 6", NULL},
+        {"uuid7", "a UUID of version 7", "if libsfid made it: --layout uuid7 shows pid and seq"},
+        {"uuid8", "a UUID of version 8", "its maker alone knows what it holds"},
+    };
+    const uint64_t version = bits_of(n, 76, 4);
+    const char *const *texts = versions[version < COUNT_OF(versions) ? version : 0];
+    set(made, texts[0], texts[1], texts[2]);
+    if (version == 1)
         add_clock(made, n, bits_of(n, 64, 12) << 48 | bits_of(n, 80, 16) << 32 | bits_of(n, 96, 32));
-        return;
-    case 2:
-        set(made, "uuid2", "a UUID of version 2", "of DCE security: the lowest 32 bits of its time are a user or group");
-        return;
-    case 3:
-        set(made, "uuid3", "a UUID of version 3", "the MD5 sum of a name: it holds no time");
-        return;
-    case 4:
-        set(made, "uuid4", "a UUID of version 4", "random: it holds no time");
-        return;
-    case 5:
-        set(made, "uuid5", "a UUID of version 5", "the SHA-1 sum of a name: it holds no time");
-        return;
-    case 6:
-        set(made, "uuid6", "a UUID of version 6", NULL);
+    if (version == 6)
         add_clock(made, n, bits_of(n, 80, 48) << 12 | bits_of(n, 64, 12));
+    if (version != 7)
         return;
-    case 7:
-        set(made, "uuid7", "a UUID of version 7", "if libsfid made it: --layout uuid7 shows pid and seq");
-        set_time(made, (int64_t)bits_of(n, 80, 48), ANY_TIME);
-        add_number(made, "rand_a", bits_of(n, 64, 12));
-        add_number(made, "rand_b", bits_of(n, 0, 62));
-        return;
-    case 8:
-        set(made, "uuid8", "a UUID of version 8", "its maker alone knows what it holds");
-        return;
-    default:
-        set(made, "uuid", "a UUID", "no standard defines its version");
-    }
+    set_time(made, (int64_t)bits_of(n, 80, 48), ANY_TIME);
+    add_number(made, "rand_a", bits_of(n, 64, 12));
+    add_number(made, "rand_b", bits_of(n, 0, 62));
 }
 
 /* 8-4-4-4-12 hex digits. The four hyphens make it a UUID, whatever its bits are. */
@@ -248,61 +238,63 @@ bool maker_find(const char *text, size_t len, struct made *made) {
 
 /* ---- output ------------------------------------------------------------------ */
 
-static void show_made_text(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
-    char age[40] = "", date[DATE_ROOM], day[40];
-    out_bytes("\n", view->later);
-    out_print("%-10s  %.*s\n%-10s  %s\n", "id", (int)len, text, "maker", made->name);
-    if (made->timed) {
-        *put_date(&view->date, date, made->unix_ms) = '\0';
-        out_print("%-10s  %s%s\n%-10s  %" PRId64 "\n", "time", date, view_is_future(taken) ? " (in the future)" : "", "unix_ms",
-                  made->unix_ms);
-    }
-    for (unsigned i = 0; i < made->parts; i++)
-        out_print("%-10s  %s\n", made->part[i].name, made->part[i].value);
-    if (made->note)
-        out_print("%-10s  %s\n", "note", made->note);
-    if (made->timed && view->age) {
-        *view_put_age(age, view_age(taken)) = '\0';
-        out_print("%-10s  %s\n", "age", age);
-    }
-    if (made->timed && view->partition) {
-        *put_partition(&view->date, day, view->partition == PARTITION_HOUR) = '\0';
-        out_print("%-10s  %s\n", "partition", day);
-    }
+static void show_part(bool json, const char *name, const char *value) {
+    if (json)
+        json_text(name, value);
+    else
+        out_print("%-10s  %s\n", name, value);
 }
 
-static void show_made_json(struct view *view, const char *text, size_t len, const struct made *made, const struct taken *taken) {
-    char date[DATE_ROOM], day[40], id[64];
-    snprintf(id, sizeof id, "%.*s", (int)len, text);
-    json_open(NULL, '{');
-    json_text("id", id);
-    json_text("maker", made->name);
-    if (made->timed) {
-        *put_date(&view->date, date, made->unix_ms) = '\0';
-        json_text("time", date);
-        json_int("unix_ms", made->unix_ms);
-    }
-    for (unsigned i = 0; i < made->parts; i++)
-        json_text(made->part[i].name, made->part[i].value);
-    if (made->timed && view->age)
+static void show_time(struct view *view, bool json, const struct taken *taken) {
+    char text[DATE_ROOM + 20], number[DEC_ROOM];
+    char *end = put_date(&view->date, text, taken->unix_ms);
+    strcpy(end, !json && view_is_future(taken) ? " (in the future)" : "");
+    show_part(json, "time", text);
+    *put_int(number, taken->unix_ms) = '\0';
+    if (json)
+        json_int("unix_ms", taken->unix_ms);
+    else
+        show_part(json, "unix_ms", number);
+}
+
+/* What follows the parts. */
+static void show_age(struct view *view, bool json, const struct taken *taken) {
+    char age[40] = "", day[40];
+    *view_put_age(age, view_age(taken)) = '\0';
+    if (view->age && json)
         json_int("age_ms", view_age(taken));
-    if (made->timed && view->partition) {
-        *put_partition(&view->date, day, view->partition == PARTITION_HOUR) = '\0';
-        json_text("partition", day);
-    }
-    if (made->timed && view_is_future(taken))
+    else if (view->age)
+        show_part(json, "age", age);
+    *put_partition(&view->date, day, view->partition == PARTITION_HOUR) = '\0';
+    if (view->partition)
+        show_part(json, "partition", day);
+    if (json && view_is_future(taken))
         json_bool("future", true);
-    json_end();
 }
 
 bool maker_show(struct view *view, const char *text, size_t len, const struct made *made) {
     const struct taken taken = {.unix_ms = made->unix_ms};
-    if (view->format == VIEW_TEXT)
-        show_made_text(view, text, len, made, &taken);
-    else if (view->format == VIEW_JSON)
-        show_made_json(view, text, len, made, &taken);
-    else
+    const bool json = view->format == VIEW_JSON;
+    char id[64];
+    if (!json && view->format != VIEW_TEXT)
         return false;
+    snprintf(id, sizeof id, "%.*s", (int)len, text);
+    if (json)
+        json_open(NULL, '{');
+    else
+        out_bytes("\n", view->later);
+    show_part(json, "id", id);
+    show_part(json, "maker", made->name);
+    if (made->timed)
+        show_time(view, json, &taken);
+    for (unsigned i = 0; i < made->parts; i++)
+        show_part(json, made->part[i].name, made->part[i].value);
+    if (!json && made->note)
+        show_part(json, "note", made->note);
+    if (made->timed)
+        show_age(view, json, &taken);
+    if (json)
+        json_end();
     view->later = true;
     return true;
 }

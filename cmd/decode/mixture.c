@@ -37,10 +37,6 @@ static void read_sample(const struct guess *guess, struct reading *r) {
 
 /* ---- groups ----------------------------------------------------------------- */
 
-struct span {
-    int64_t first, last;
-};
-
 /* Sorts the times and leaves out NO_TIME. Returns how many remain. */
 static size_t sort_times(const int64_t *time, size_t count, int64_t sorted[GUESS_ROOM]) {
     size_t n = 0;
@@ -65,7 +61,7 @@ static bool find_group(const int64_t *time, size_t count, struct span *group) {
     while (first > 0 && sorted[first] - sorted[first - 1] <= 30 * DAY)
         first--;
     *group = (struct span){sorted[first], sorted[n - 1]};
-    const int64_t length = group->last - group->first;
+    const int64_t length = group->to - group->from;
     if (length > 365 * DAY || (first == 0 && n == count))
         return false;
     return first == 0 || (sorted[first] - sorted[first - 1]) / 2 > length;
@@ -76,13 +72,13 @@ static bool find_group(const int64_t *time, size_t count, struct span *group) {
 static size_t count_in(const int64_t *time, const bool *left, size_t count, struct span span) {
     size_t n = 0;
     for (size_t i = 0; i < count; i++)
-        n += left[i] && time[i] >= span.first && time[i] <= span.last;
+        n += left[i] && time[i] >= span.from && time[i] <= span.to;
     return n;
 }
 
 static void take_in(const int64_t *time, bool *left, size_t count, struct span span) {
     for (size_t i = 0; i < count; i++)
-        left[i] = left[i] && !(time[i] >= span.first && time[i] <= span.last);
+        left[i] = left[i] && !(time[i] >= span.from && time[i] <= span.to);
 }
 
 /* Finds the layout with the most IDs in the span, the first one if equal. Returns how many IDs it has. */
@@ -128,12 +124,12 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
     for (size_t i = 0; i < guess->layouts; i++) {
         if (!find_group(r.time[i], r.count, &group))
             continue;
-        const int64_t about = DAY + (group.last - group.first) / 20; /* a small margin around the group */
-        if (!cover(guess, &r, (struct span){group.first - about, group.last + about}, &found))
+        const int64_t about = DAY + (group.to - group.from) / 20; /* a small margin around the group */
+        if (!cover(guess, &r, (struct span){group.from - about, group.to + about}, &found))
             continue;
-        found.from = group.first - about;
-        found.to = group.last + about;
-        found.last = group.last;
+        found.from = group.from - about;
+        found.to = group.to + about;
+        found.last = group.to;
         if (out->parts == 0 || found.parts < out->parts || (found.parts == out->parts && found.last > out->last))
             *out = found;
     }

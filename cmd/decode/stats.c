@@ -153,7 +153,7 @@ static void count_ticks(const struct stats *stats, struct summary *s) {
 
 static void find_gaps(const struct stats *stats, struct summary *s) {
     for (size_t i = 1; i < stats->ids.count; i++) {
-        const struct span_of_time gap = {time_of(stats, number_at(&stats->ids, i - 1)), time_of(stats, number_at(&stats->ids, i))};
+        const struct span gap = {time_of(stats, number_at(&stats->ids, i - 1)), time_of(stats, number_at(&stats->ids, i))};
         const bool full = s->gaps == STATS_SHOWN;
         if (gap.to - gap.from <= 1000 || (full && gap.to - gap.from <= s->gap[s->gaps - 1].to - s->gap[s->gaps - 1].from))
             continue;

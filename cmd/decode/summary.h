@@ -4,16 +4,13 @@
 #define CMD_DECODE_SUMMARY_H
 
 #include "decode/disorder.h"
+#include "io/date.h"
 #include "io/out.h"
 #include "text/view.h"
 
 struct pid_count {
     uint64_t pid;
     size_t count;
-};
-
-struct span_of_time {
-    int64_t from, to; /* Unix milliseconds */
 };
 
 struct repeated {
@@ -30,7 +27,7 @@ struct summary {
     int64_t first, last;
     size_t hot, gaps, repeats; /* entries in the lists below */
     struct pid_count hottest[STATS_SHOWN];
-    struct span_of_time gap[STATS_SHOWN];
+    struct span gap[STATS_SHOWN];
     struct repeated repeat[STATS_SHOWN];
     struct order order;
 };

@@ -35,7 +35,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR, STATE_DIR, TTL };
+enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
@@ -43,9 +43,7 @@ static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [GRACE] = {"grace-ms", 0, "MS", NULL, "time from TERM to KILL when the lease is lost (5000)"},
     [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, also end the processes it left running"},
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    STORE_OPTIONS(TTL),
+    APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -339,9 +337,8 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
 }
 
 static bool read_exec(const struct args *args, struct exec *e) {
-    if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
-        !args_directory(args, RUN_DIR, &e->opt.run_dir) || !args_directory(args, STATE_DIR, &e->opt.state_dir) ||
-        !store_options(args, TTL, &e->opt) || !args_between(args, GRACE, 0, 3600000, &e->grace_ms) || !leaves_time(args, e))
+    if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) || !app_options(args, RUN_DIR, &e->opt) ||
+        !args_between(args, GRACE, 0, 3600000, &e->grace_ms) || !leaves_time(args, e))
         return false;
     e->opt.store = args->value[STORE];
     e->opt.layout = &e->layout;
@@ -375,12 +372,9 @@ static int run_exec(const struct args *args) {
         return STATUS_USAGE;
     e.opt.on_event = hear_exec;
     e.opt.user = name;
-    const int code = sfid_open(&e.g, &e.opt);
-    if (code < 0) {
-        const int status = store_failure(code, sfid_last_error(e.g));
-        sfid_close(e.g);
+    const int status = app_open(&e.g, &e.opt);
+    if (status != STATUS_GOOD)
         return status;
-    }
     sfid_status_info st;
     if (sfid_status(e.g, &st) == 0 && st.shared) {
         say("exec: the store has share=1; COMMAND makes its own IDs, so it needs a process ID that no other process has");

@@ -28,6 +28,11 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms);
 /* Writes YYYY-MM-DD of the last time written; with hour, YYYY-MM-DDTHH. */
 char *put_partition(const struct date *cache, char *p, bool hour);
 
+/* Two times, in milliseconds since 1970 or an epoch. */
+struct span {
+    int64_t from, to;
+};
+
 struct moment {
     int64_t unix_ms;
     bool more; /* plus less than a millisecond */

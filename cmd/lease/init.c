@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { APP, STORE, PID, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, WRONG_CLOCK, MAX_AHEAD, RUN_DIR, STATE_DIR, TTL };
+enum { APP, STORE, PID, LAYOUT, FORCE, UPGRADE, DRY_RUN, RANGE, WRONG_CLOCK, MAX_AHEAD, RUN_DIR };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
@@ -27,9 +27,7 @@ static const struct option_spec options[] = {
     [RANGE] = {"range", 0, NULL, NULL, "change only the range of pids, to that of STORE, while processes run"},
     [WRONG_CLOCK] = {"clock-was-wrong", 0, NULL, NULL, "lower the mark of a pid that was written under a wrong clock"},
     [MAX_AHEAD] = {"max-ahead-ms", 0, "MS", NULL, "how far ahead of the clock APP's IDs may be (10000)"},
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    STORE_OPTIONS(TTL),
+    APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -108,10 +106,10 @@ static void show_plan(const sfid_options *opt, const sfid_app_info *found) {
 
 static int show_upgraded(const sfid_options *opt) {
     sfid_app_info now;
-    char why[SFID_WHY_LEN], open[DATE_ROOM];
-    const int code = sfid_app_look(opt, &now, NULL, NULL, why, sizeof why);
-    if (code < 0)
-        return store_failure(code, why);
+    char open[DATE_ROOM];
+    const int status = app_look(opt, &now);
+    if (status != STATUS_GOOD)
+        return status;
     if (now.open_unix_ms <= now.server_unix_ms) {
         out_print("done      pids are granted from now on, by the rules of this version\n");
         return STATUS_GOOD;
@@ -127,16 +125,16 @@ static int show_upgraded(const sfid_options *opt) {
 static int upgrade(const sfid_options *opt, bool forced, bool dry) {
     sfid_app_info found;
     char why[SFID_WHY_LEN];
-    int code = sfid_app_look(opt, &found, NULL, NULL, why, sizeof why);
-    if (code < 0)
-        return store_failure(code, why);
+    const int status = app_look(opt, &found);
+    if (status != STATUS_GOOD)
+        return status;
     if (dry || found.state != SFID_APP_BARRED || found.held + found.unshown + found.foreign == 0)
         show_plan(opt, &found);
     if (dry || found.state != SFID_APP_BARRED) {
         out_print("done      nothing%s\n", dry ? " (--dry-run)" : "");
         return STATUS_GOOD;
     }
-    code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL, why, sizeof why);
+    const int code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
     return show_upgraded(opt);
@@ -147,15 +145,13 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
 /* Opens and closes a generator that waits for nothing: its mark is here then, and the next process does not wait either. */
 static int begin_ordinal(sfid_options *opt) {
     sfid *g = NULL;
-    sfid_status_info st;
+    sfid_status_info st = {.pid = -1};
     char open[DATE_ROOM];
     opt->on_unknown = SFID_TRUST;
-    const int code = sfid_open(&g, opt);
-    if (code < 0 || sfid_status(g, &st) < 0) {
-        const int status = store_failure(code, sfid_last_error(g));
-        sfid_close(g);
+    const int status = app_open(&g, opt);
+    if (status != STATUS_GOOD)
         return status;
-    }
+    (void)!sfid_status(g, &st);
     out_print("app       %s\npid       %" PRId64 "\n"
               "asserted  no process with this pid runs on another host, or ended there less than a window\n"
               "          (lead_ms + max_ahead_ms) and the skew budget (%" PRIu32 " ms) ago\n",
@@ -265,8 +261,7 @@ static int run_init(const struct args *args) {
     if (!args_no_operands(args, "; use --app to name the app") ||
         !args_given(args, needed, args->value[PID] ? 1 : COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !store_options(args, TTL, &opt) ||
-        !args_directory(args, RUN_DIR, &opt.run_dir) || !args_directory(args, STATE_DIR, &opt.state_dir) ||
+    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !app_options(args, RUN_DIR, &opt) ||
         !args_option(args, MAX_AHEAD, &opt, max_ahead_ms) || !args_number(args, PID, INT64_MAX, &pid))
         return STATUS_USAGE;
     if (!fit(args))

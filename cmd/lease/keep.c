@@ -138,8 +138,7 @@ static int run_keep(const struct args *args) {
     if (!args_no_operands(args, "; use --spares N to say how many pids to hold") || !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, APP, &keep.opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
-        !args_number(args, SPARES, SPARES_MOST, &count) || !args_directory(args, RUN_DIR, &keep.opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &keep.opt.state_dir) || !store_options(args, TTL, &keep.opt))
+        !args_number(args, SPARES, SPARES_MOST, &count) || !app_options(args, RUN_DIR, &keep.opt))
         return STATUS_USAGE;
     if (count == 0) {
         say("--spares: 0 is not a number of pids from 1 to %d", SPARES_MOST);

@@ -66,8 +66,7 @@ static int run_lease(const struct args *args) {
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, LEASE_APP, &opt.app) || !args_any_layout(args, LEASE_LAYOUT, &layout) ||
-        !args_directory(args, LEASE_RUN_DIR, &opt.run_dir) || !args_directory(args, LEASE_STATE_DIR, &opt.state_dir) ||
-        !store_options(args, LEASE_TTL, &opt))
+        !app_options(args, LEASE_RUN_DIR, &opt))
         return STATUS_USAGE;
     opt.store = args->value[LEASE_STORE];
     any_layout_option(&layout, &opt);

@@ -33,9 +33,7 @@ enum {
     IP,
     EC2,
     RUN_DIR,
-    STATE_DIR,
-    TTL,
-    MAX_IDS = TTL + 4,
+    MAX_IDS = RUN_DIR + 6,
     MAX_CONNECTIONS,
     MAX_PER_ADDRESS,
     MAX_MEMORY,
@@ -59,9 +57,7 @@ const struct option_spec serve_options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, uuid (the layout's own)"},
     HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    STORE_OPTIONS(TTL),
+    APP_OPTIONS(RUN_DIR),
     [MAX_IDS] = {"max-ids", 0, "N", NULL, "the most IDs in one request (65365)"},
     [MAX_CONNECTIONS] = {"max-connections", 0, "N", NULL, "the most connections at once (1024)"},
     [MAX_PER_ADDRESS] = {"max-per-address", 0, "N", NULL, "the most connections of one address (all; with --expose half of all)"},
@@ -201,8 +197,7 @@ static bool read_ids(const struct args *args) {
     any_layout_option(&settings.layout, &settings.opt);
     settings.opt.exhaustion = SFID_FAIL;
     settings.opt.max_wait_ms = 0; /* the loop waits, never the generator */
-    return args_directory(args, RUN_DIR, &settings.opt.run_dir) && args_directory(args, STATE_DIR, &settings.opt.state_dir) &&
-           store_options(args, TTL, &settings.opt);
+    return app_options(args, RUN_DIR, &settings.opt);
 }
 
 /* ---- limits -------------------------------------------------------------------- */

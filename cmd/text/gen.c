@@ -39,9 +39,7 @@ enum {
     REGION,
     IP,
     EC2,
-    RUN_DIR,
-    STATE_DIR,
-    TTL
+    RUN_DIR
 };
 
 static const struct option_spec options[] = {
@@ -59,9 +57,7 @@ static const struct option_spec options[] = {
     [RANDOM_START] = {"random-start", 0, "N", NULL, "begin each tick's sequence at a random number below N (0)"},
     HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
-    [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    STORE_OPTIONS(TTL),
+    APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -165,8 +161,7 @@ static bool read_gen(const struct args *args, struct gen *gen) {
     const bool named = host_is_named(&gen->layout);
     if (named ? !read_host(args, gen) : !read_source(args, gen) || !read_app(args, gen))
         return false;
-    if (!args_directory(args, RUN_DIR, &gen->opt.run_dir) || !args_directory(args, STATE_DIR, &gen->opt.state_dir) ||
-        !store_options(args, TTL, &gen->opt))
+    if (!app_options(args, RUN_DIR, &gen->opt))
         return false;
     gen->opt.share = args->value[SHARE] != NULL;
     any_layout_option(&gen->layout, &gen->opt);
