@@ -7,6 +7,9 @@
 #include "support/scene.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 
 #define PROCESSES 20
 
@@ -19,6 +22,40 @@ static void put(const char *name, const char *content, size_t n) {
     const int fd = openat(state.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     need(fd >= 0 && write(fd, content, n) == (ssize_t)n, "cannot write %s", name);
     close(fd);
+}
+
+/* ---- the lock of a directory, and syncs, in place of the system's ------------- */
+
+/* Who wants the lock finds that another process has it, so often. Then that one has made the file, if it has a name. */
+static int refusals, syncs;
+static const char *made_name, *made_content;
+
+int flock(int fd, int how) {
+    if (how != (LOCK_EX | LOCK_NB) || refusals == 0)
+        return (int)syscall(SYS_flock, fd, how);
+    if (--refusals == 0 && made_name)
+        put(made_name, made_content, strlen(made_content));
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+int fsync(int fd) {
+    syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+static void another_makes(const char *name, const char *content) {
+    refusals = 2; /* the first pauses are short: its time is not over */
+    made_name = name;
+    made_content = content;
+    syncs = 0;
+}
+
+static bool is_locked(void) {
+    const int fd = open(state.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool locked = fd < 0 || syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) < 0;
+    close(fd);
+    return locked;
 }
 
 /* ---- the machine ----------------------------------------------------------- */
@@ -72,6 +109,24 @@ static void its_form(void) {
     ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
     struct stat st;
     ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600, "its file is private");
+}
+
+static void waits_for_another(void) {
+    char id[SFID__MACHINE_ID];
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes("machine_id", "web-7\n");
+    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, "web-7") == 0, "one that another process is making is waited for");
+    is_i64(syncs, 0, "and nothing is written in vain");
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes(NULL, NULL);
+    is_i64(sfid__machine_id(&state, id, &err), 0, "if that one gives up, it is made");
+    is_i64(syncs, 2, "durable, and its name too");
+    ok(!is_locked(), "and others can have the lock");
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes(NULL, NULL);
+    refusals = INT_MAX;
+    is_i64(sfid__machine_id(&state, id, &err), 0, "if that one is stopped, it is made as well");
+    refusals = 0;
 }
 
 static void damaged(const char *what, const char *content, size_t n) {
@@ -136,6 +191,20 @@ static void app_layout(void) {
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "one without a text form is noted as well");
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "and known again");
     is_i64(sfid__app_layout(&state, &other, &err), SFID_ELAYOUT, "and told from others");
+    char note[130];
+    const int fd = openat(state.fd, "layout", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = read(fd, note, sizeof note - 1);
+    close(fd);
+    need(n > 0, "cannot read the layout");
+    note[n] = '\0';
+    unlinkat(state.fd, "layout", 0);
+    state.unsynced = false;
+    another_makes("layout", note);
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that another process is making is waited for");
+    ok(syncs == 0 && !state.unsynced, "and nothing is written, or left to be synced, in vain");
+    unlinkat(state.fd, "layout", 0);
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that nobody makes is made");
+    ok(syncs == 1 && state.unsynced && !is_locked(), "its content is durable, its name is left to be synced");
     static const char *const damage[] = {"", "\n", "0123456789abcdef", "zzzz\n"};
     for (size_t i = 0; i < 4; i++) {
         put("layout", damage[i], strlen(damage[i]));
@@ -150,6 +219,8 @@ int main(void) {
     need(sfid__dir_open_state(&state, dir, &err) >= 0, "%s", err.text);
     made_once();
     its_form();
+    waits_for_another();
+    unlinkat(state.fd, "machine_id", 0);
     machine_id_refused();
     boot();
     app_layout();
