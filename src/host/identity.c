@@ -19,7 +19,6 @@
 
 /* ---- what is made once ------------------------------------------------------- */
 
-#define MAKER_MS 500
 #define MAKING_NS 4000000 /* most disks take longer */
 
 /*
@@ -27,16 +26,15 @@
  * sfid__file_read(): -1 with err->code 0 if it has vanished.
  *
  * A thousand processes that find no file would each make and sync one, and all but one drop theirs. So only the one that has the
- * lock of the directory does, and the others look again for a while. Nothing else depends on the lock.
+ * lock of the directory does, and the others look again until their time is over. Nothing else depends on the lock.
  */
-static long make_once(const struct sfid__dir *dir, const char *name, const char *line, bool named, char *buf, size_t size,
-                      bool *made, struct sfid__error *err) {
-    const int64_t end_ms = sfid__deadline_now_ms() + MAKER_MS;
+static long make_once(const struct sfid__dir *dir, const char *name, const char *line, bool named, int64_t until_ms, char *buf,
+                      size_t size, bool *made, struct sfid__error *err) {
     int64_t pause_ns = MAKING_NS;
     for (;;) {
         const bool locked = flock(dir->fd, LOCK_EX | LOCK_NB) == 0, held = !locked && errno == EWOULDBLOCK;
         long n = sfid__file_read(dir, name, buf, size, err);
-        const bool missing = n < 0 && err->code == 0, mine = missing && (!held || sfid__deadline_now_ms() >= end_ms);
+        const bool missing = n < 0 && err->code == 0, mine = missing && (!held || sfid__deadline_now_ms() >= until_ms);
         if (mine) {
             *made = sfid__file_publish(dir, name, line, named, err) >= 0;
             n = *made ? sfid__file_read(dir, name, buf, size, err) : -1; /* who was first decides */
@@ -70,13 +68,13 @@ static void choose_machine_id(char out[SFID__MACHINE_ID]) {
     snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
 }
 
-int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err) {
+int sfid__machine_id(const struct sfid__dir *state, int64_t until_ms, char out[SFID__MACHINE_ID], struct sfid__error *err) {
     long n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err);
     if (n < 0 && err->code == 0) {
         char line[SFID__MACHINE_ID];
         bool made = false;
         choose_machine_id(line);
-        n = make_once(state, MACHINE_FILE, line, true, out, SFID__MACHINE_ID, &made, err);
+        n = make_once(state, MACHINE_FILE, line, true, until_ms, out, SFID__MACHINE_ID, &made, err);
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
@@ -121,7 +119,8 @@ int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sf
     if (n < 0 && err->code == 0) {
         char line[130];
         snprintf(line, sizeof line, "%s\n", asked);
-        n = make_once(app, LAYOUT_FILE, line, false, noted, sizeof noted, &app->unsynced, err);
+        n = make_once(app, LAYOUT_FILE, line, false, sfid__deadline_now_ms() + SFID__DOOR_MS, noted, sizeof noted, &app->unsynced,
+                      err);
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);

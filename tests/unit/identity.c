@@ -2,6 +2,7 @@
 /* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout of an app. */
 #include "host/identity.h"
 
+#include "base/clock.h"
 #include "id/layout.h"
 
 #include "support/scene.h"
@@ -44,6 +45,9 @@ int fsync(int fd) {
     return (int)syscall(SYS_fsync, fd);
 }
 
+/* Until when a machine ID that another process makes is waited for. */
+static int64_t soon(void) { return sfid__deadline_now_ms() + 500; }
+
 static void another_makes(const char *name, const char *content) {
     refusals = 2; /* the first pauses are short: its time is not over */
     made_name = name;
@@ -71,7 +75,7 @@ static int one_of_many(void *number) {
     atomic_fetch_add(&shared->waiting, 1);
     while (!atomic_load(&shared->go))
         usleep(100);
-    shared->rc[i] = sfid__machine_id(&state, shared->id[i], &err);
+    shared->rc[i] = sfid__machine_id(&state, soon(), shared->id[i], &err);
     return 0;
 }
 
@@ -97,7 +101,7 @@ static void made_once(void) {
 
 static void its_form(void) {
     char id[SFID__MACHINE_ID], host[65] = "";
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
     gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-')
@@ -106,7 +110,7 @@ static void its_form(void) {
     ok(strncmp(id, host, len) == 0 && id[len] == '-', "it begins with the name of the host");
     ok(strlen(id + len) == 37 && strspn(id + len, "0123456789abcdef-") == 37, "a dash and a UUID follow");
     unlinkat(state.fd, "machine_id", 0);
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
     struct stat st;
     ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600, "its file is private");
 }
@@ -115,17 +119,18 @@ static void waits_for_another(void) {
     char id[SFID__MACHINE_ID];
     unlinkat(state.fd, "machine_id", 0);
     another_makes("machine_id", "web-7\n");
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, "web-7") == 0, "one that another process is making is waited for");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-7") == 0,
+       "one that another process is making is waited for");
     is_i64(syncs, 0, "and nothing is written in vain");
     unlinkat(state.fd, "machine_id", 0);
     another_makes(NULL, NULL);
-    is_i64(sfid__machine_id(&state, id, &err), 0, "if that one gives up, it is made");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), 0, "if that one gives up, it is made");
     is_i64(syncs, 2, "durable, and its name too");
     ok(!is_locked(), "and others can have the lock");
     unlinkat(state.fd, "machine_id", 0);
     another_makes(NULL, NULL);
     refusals = INT_MAX;
-    is_i64(sfid__machine_id(&state, id, &err), 0, "if that one is stopped, it is made as well");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), 0, "if that one is stopped, it is made as well");
     refusals = 0;
 }
 
@@ -133,14 +138,15 @@ static void damaged(const char *what, const char *content, size_t n) {
     char id[SFID__MACHINE_ID];
     put("machine_id", content, n);
     err = (struct sfid__error){.code = 0};
-    ok(sfid__machine_id(&state, id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what, err.text);
+    ok(sfid__machine_id(&state, soon(), id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what,
+       err.text);
 }
 
 static void machine_id_refused(void) {
     char id[SFID__MACHINE_ID], longer[300];
     memset(longer, 'a', sizeof longer);
     put("machine_id", "web-1.example\n", 14);
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
     damaged("an empty file", "", 0);
     damaged("an empty line", "\n", 1);
     damaged("a space", "web 1\n", 6);
@@ -152,11 +158,11 @@ static void machine_id_refused(void) {
     damaged("one too long", longer, sizeof longer);
     put("machine_id", "web-1\n", 6);
     fchmodat(state.fd, "machine_id", 0660, 0);
-    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "one that others may write is refused");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE, "one that others may write is refused");
     unlinkat(state.fd, "machine_id", 0);
     put("elsewhere", "web-1\n", 6);
     need(symlinkat("elsewhere", state.fd, "machine_id") >= 0, "symlink");
-    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "and so is a link");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE, "and so is a link");
     unlinkat(state.fd, "machine_id", 0);
     unlinkat(state.fd, "elsewhere", 0);
     is_i64(files(), 0, "nothing is left of all this");
