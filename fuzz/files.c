@@ -99,7 +99,7 @@ static void a_machine_id(const uint8_t *data, size_t size) {
     char id[SFID__MACHINE_ID];
     struct sfid__error err = {.code = 0};
     write_file("machine_id", data, size);
-    const int rc = sfid__machine_id(&dir, id, &err);
+    const int rc = sfid__machine_id(&dir, 0, id, &err);
     if (rc < 0)
         check_failure(rc, &err);
     else

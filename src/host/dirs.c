@@ -213,6 +213,16 @@ int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid_
                      err);
 }
 
+int sfid__dir_go_on_state(struct sfid__dir *dir, struct sfid__dir **opened, const char *option, struct sfid__error *err) {
+    struct sfid__dir *was = *opened;
+    *opened = NULL;
+    if (was == NULL)
+        return sfid__dir_open_state(dir, option, err);
+    *dir = *was;
+    *was = (struct sfid__dir)SFID__DIR_NONE;
+    return 0;
+}
+
 int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const char *name, struct sfid__error *err) {
     char *path = NULL;
     if (asprintf(&path, "%s/%s", in->path, name) < 0)

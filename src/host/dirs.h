@@ -34,6 +34,9 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err);
 int sfid__dir_open_run(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 int sfid__dir_open_state(struct sfid__dir *dir, const char *option, struct sfid__error *err);
 
+/* Takes over a state directory that is open, once: **opened becomes none and *opened NULL. If that is NULL, opens one. */
+int sfid__dir_go_on_state(struct sfid__dir *dir, struct sfid__dir **opened, const char *option, struct sfid__error *err);
+
 /* Refuses a directory that others can replace, where it proves that IDs are unique. 0 or SFID_ESTATE. */
 int sfid__dir_refuse_doubt(const struct sfid__dir *dir, struct sfid__error *err);
 

@@ -15,7 +15,7 @@
 #define AT_RANDOM 2
 #define AHEAD 1024 /* bytes of a search behind those of the file */
 
-enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN }; /* WAS: tried in this search */
+enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN, LATER }; /* WAS: tried in this search; LATER: its door was shut */
 enum { FIRST, UNREAD, SOME_TAKEN, NOT_TAKEN, REST };
 
 /* The doors' file holds no lock of ours here, so that a descriptor of it can be opened and closed at will. */
@@ -112,15 +112,15 @@ static bool some_taken(struct sfid__search *s, uint64_t *place) {
 
 /*
  * The lowest number that was not taken. Where that one was refused, others search, too, and find the same: then it is one of the next
- * two, then of four, and so on, by hints that are read anew. So a thousand that begin at once need some ten tries each, not a thousand,
- * and leave few numbers out.
+ * four, then of sixteen, and so on, by hints that are read anew. So a thousand that begin at once need some six tries each, not a
+ * thousand, and leave few numbers out. Two, four and so on would leave out half as many, but take half as many tries again.
  */
 static bool not_taken(struct sfid__search *s, uint64_t *place) {
     uint64_t skip = 0;
     if (s->refused > 0) {
         load_hints(s);
         sfid__random(&skip, sizeof skip);
-        skip %= SFID__MIN(UINT64_C(1) << SFID__MIN(s->refused, 32), AHEAD);
+        skip %= SFID__MIN(UINT64_C(1) << SFID__MIN(2 * s->refused, 32), AHEAD);
     }
     s->refused++;
     const uint64_t lowest = find(s, 0, FREE);
@@ -149,25 +149,26 @@ bool sfid__search_next(struct sfid__search *s, uint64_t *number) {
         s->stage = REST;
     if (s->stage == REST) {
         place = find(s, 0, TAKEN);
+        place = place < s->room ? place : find(s, 0, LATER);
         found = place < s->room || (s->room == 0 && s->first_again);
         s->first_again = false;
     }
     if (s->stage == FIRST)
         s->stage = UNREAD;
     else if (found && place < s->room)
-        s->taken[place] = s->taken[place] == TAKEN ? WAS_TAKEN : WAS_FREE;
+        s->taken[place] = s->taken[place] == FREE ? WAS_FREE : WAS_TAKEN;
     *number = s->first + place;
     return found;
 }
 
 bool sfid__search_may_pass(const struct sfid__search *s, uint64_t number) {
-    return s->stage == NOT_TAKEN && number - s->first < s->room;
+    return (s->stage == SOME_TAKEN || s->stage == NOT_TAKEN) && number - s->first < s->room;
 }
 
 void sfid__search_again(struct sfid__search *s, uint64_t number) {
     s->first_again = s->first_again || number == s->first;
     if (number - s->first < s->room)
-        s->taken[number - s->first] = TAKEN;
+        s->taken[number - s->first] = LATER;
 }
 
 void sfid__search_taken(struct sfid__search *s, uint64_t number) {

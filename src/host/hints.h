@@ -35,10 +35,10 @@ void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uin
 /* Sets *number to the next one to try, each once. False at the end. */
 bool sfid__search_next(struct sfid__search *s, uint64_t *number);
 
-/* True if the number just set is one of several that were not taken: then a door that is shut says that another process takes it. */
+/* True if the number just set can come once more: then a door that is shut says that another process looks at it, or takes it. */
 bool sfid__search_may_pass(const struct sfid__search *s, uint64_t number);
 
-/* The number just set comes once more, after those that were taken or, the first one, with them. Only if its door was not waited for. */
+/* The number just set comes once more, after all others or, the first one, with those taken. Only if its door was not waited for. */
 void sfid__search_again(struct sfid__search *s, uint64_t number);
 
 /* Notes that a number is taken, by this process or another. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/identity.h"
 
+#include "base/clock.h"
 #include "base/random.h"
 #include "id/layout.h"
 #include "id/wide_plan.h"
@@ -10,10 +11,43 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #define MACHINE_FILE "machine_id"
 #define LAYOUT_FILE "layout"
+
+/* ---- what is made once ------------------------------------------------------- */
+
+#define MAKING_NS 4000000 /* most disks take longer */
+
+/*
+ * Makes a file that was missing, with this line, and reads what is there. Sets *made if it was made at this moment. As
+ * sfid__file_read(): -1 with err->code 0 if it has vanished.
+ *
+ * A thousand processes that find no file would each make and sync one, and all but one drop theirs. So only the one that has the
+ * lock of the directory does, and the others look again until their time is over. Nothing else depends on the lock.
+ */
+static long make_once(const struct sfid__dir *dir, const char *name, const char *line, bool named, int64_t until_ms, char *buf,
+                      size_t size, bool *made, struct sfid__error *err) {
+    int64_t pause_ns = MAKING_NS;
+    for (;;) {
+        const bool locked = flock(dir->fd, LOCK_EX | LOCK_NB) == 0, held = !locked && errno == EWOULDBLOCK;
+        long n = sfid__file_read(dir, name, buf, size, err);
+        const bool missing = n < 0 && err->code == 0, mine = missing && (!held || sfid__deadline_now_ms() >= until_ms);
+        if (mine) {
+            *made = sfid__file_publish(dir, name, line, named, err) >= 0;
+            n = *made ? sfid__file_read(dir, name, buf, size, err) : -1; /* who was first decides */
+        }
+        if (locked)
+            flock(dir->fd, LOCK_UN);
+        if (mine || !missing)
+            return n;
+        sfid__system_clock.sleep_ns(&sfid__system_clock, sfid__pause_ns(&pause_ns));
+    }
+}
+
+/* ---- the machine ------------------------------------------------------------ */
 
 /* Cuts off the line end. True if the rest is fit for an identity. */
 static bool usable_id(char *id) {
@@ -21,7 +55,8 @@ static bool usable_id(char *id) {
     return id[0] != '\0' && id[strspn(id, SFID__ALNUM "._-")] == '\0';
 }
 
-static void make_machine_id(char out[SFID__MACHINE_ID]) {
+/* With a line end. */
+static void choose_machine_id(char out[SFID__MACHINE_ID]) {
     char host[65] = "host";
     if (gethostname(host, sizeof host - 1) < 0)
         strcpy(host, "host");
@@ -30,19 +65,16 @@ static void make_machine_id(char out[SFID__MACHINE_ID]) {
         *p = '_';
     char text[SFID__UUID_STR_LEN];
     sfid__random_uuid(text);
-    snprintf(out, SFID__MACHINE_ID, "%s-%s", host[0] ? host : "host", text);
+    snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
 }
 
-int sfid__machine_id(const struct sfid__dir *state, char out[SFID__MACHINE_ID], struct sfid__error *err) {
+int sfid__machine_id(const struct sfid__dir *state, int64_t until_ms, char out[SFID__MACHINE_ID], struct sfid__error *err) {
     long n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err);
     if (n < 0 && err->code == 0) {
-        char line[SFID__MACHINE_ID + 1];
-        make_machine_id(out);
-        snprintf(line, sizeof line, "%s\n", out);
-        const int rc = sfid__file_publish(state, MACHINE_FILE, line, true, err);
-        if (rc <= 0)
-            return rc;
-        n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err); /* the first decided */
+        char line[SFID__MACHINE_ID];
+        bool made = false;
+        choose_machine_id(line);
+        n = make_once(state, MACHINE_FILE, line, true, until_ms, out, SFID__MACHINE_ID, &made, err);
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
@@ -87,11 +119,8 @@ int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sf
     if (n < 0 && err->code == 0) {
         char line[130];
         snprintf(line, sizeof line, "%s\n", asked);
-        const int rc = sfid__file_publish(app, LAYOUT_FILE, line, false, err);
-        app->unsynced = rc >= 0;
-        if (rc <= 0)
-            return rc;
-        n = sfid__file_read(app, LAYOUT_FILE, noted, sizeof noted, err);
+        n = make_once(app, LAYOUT_FILE, line, false, sfid__deadline_now_ms() + SFID__DOOR_MS, noted, sizeof noted, &app->unsynced,
+                      err);
     }
     if (n < 0)
         return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);

@@ -50,21 +50,10 @@ static struct local_store *self(struct sfid__store *store) { return (struct loca
 
 /* ---- claim ----------------------------------------------------------------- */
 
-/* A search that comes later looks for the directory again: another one may have its name by then. */
-static int open_state(struct local_store *s, struct sfid__dir *state, struct sfid__error *err) {
-    struct sfid__dir *opened = s->store.state;
-    s->store.state = NULL;
-    if (opened == NULL)
-        return sfid__dir_open_state(state, s->state_dir, err);
-    *state = *opened;
-    *opened = (struct sfid__dir)SFID__DIR_NONE;
-    return 0;
-}
-
 /* Opens the app's directory, and makes it if it is gone. A keeper that lost it comes here only after go_on() allowed it. */
 static int open_app(struct local_store *s, struct sfid__dir *app, struct sfid__error *err) {
     struct sfid__dir state = SFID__DIR_NONE;
-    int rc = open_state(s, &state, err);
+    int rc = sfid__dir_go_on_state(&state, &s->store.state, s->state_dir, err); /* later: another one may have the name */
     if (rc == 0)
         rc = sfid__dir_refuse_doubt(&state, err);
     if (rc == 0)

@@ -142,33 +142,38 @@ static void test_wrong(void) {
     is_u64(tries, 1, "that one is tried");
 }
 
-/* Who begin at once look in turn, so that all find the same hints. One by one they would look at half of all the numbers each. */
+/*
+ * Who begin at once find the same hints, and note what they found before they try again. One by one they would look at half of all
+ * the numbers each.
+ */
 static void test_herd(void) {
     static struct sfid__search s[MOST];
     static bool has[MOST];
     static bool gone[9 * MOST + 1];
+    static uint64_t n[MOST];
     unsigned left = MOST, tries = 0, highest = 0;
     reset("", 0);
     for (int i = 0; i < MOST; i++)
         sfid__search_begin(&s[i], &app, 0, 9 * MOST);
-    for (uint64_t n; left > 0;)
+    while (left > 0) {
+        for (int i = 0; i < MOST; i++)
+            need(has[i] || sfid__search_next(&s[i], &n[i]), "a search ends though numbers are free");
         for (int i = 0; i < MOST; i++) {
             if (has[i])
                 continue;
-            need(sfid__search_next(&s[i], &n), "a search ends though numbers are free");
             tries++;
-            sfid__search_taken(&s[i], n);
-            if (!gone[n]) {
-                gone[n] = has[i] = true;
+            sfid__search_taken(&s[i], n[i]);
+            if (!gone[n[i]]) {
+                gone[n[i]] = has[i] = true;
                 left--;
-                highest = (unsigned)n > highest ? (unsigned)n : highest;
+                highest = (unsigned)n[i] > highest ? (unsigned)n[i] : highest;
             }
         }
+    }
     for (int i = 0; i < MOST; i++)
         sfid__search_end(&s[i]);
-    ok(tries < MOST * 20, "%d that search at once have a number each after less than 20 tries, on average (%u in all)", MOST,
-       tries);
-    ok(highest < MOST * 4, "and they leave few numbers out (the highest is %u)", highest);
+    ok(tries < MOST * 7, "%d that search at once have a number each after less than 7 tries, on average (%u in all)", MOST, tries);
+    ok(highest < MOST * 5, "and they leave few numbers out (the highest is %u)", highest);
 }
 
 /* A number whose door was not waited for comes once more, and only where its door will be waited for. */
@@ -180,15 +185,19 @@ static void test_again(void) {
     sfid__search_begin(&s, &app, 0, 4);
     ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n), "the first number: nothing is known of it");
     sfid__search_again(&s, n);
-    ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n), "it comes again with those that were taken");
-    ok(sfid__search_next(&s, &n) && n == 2 && !sfid__search_may_pass(&s, n), "one that was taken is waited for");
-    ok(sfid__search_next(&s, &n) && n == 1 && sfid__search_may_pass(&s, n), "one that was not may be passed by");
+    ok(sfid__search_next(&s, &n) && n == 0 && sfid__search_may_pass(&s, n), "it comes again with those that were taken");
+    sfid__search_again(&s, n);
+    ok(sfid__search_next(&s, &n) && n == 2 && sfid__search_may_pass(&s, n), "one that was taken may be passed by");
+    sfid__search_again(&s, n);
+    ok(sfid__search_next(&s, &n) && n == 1 && sfid__search_may_pass(&s, n), "and so may one that was not");
     sfid__search_again(&s, n);
     uint64_t sum = 0;
     for (int i = 0; i < 2; i++, sum += n)
         need(sfid__search_next(&s, &n) && sfid__search_may_pass(&s, n), "no number");
-    is_u64(sum, 3 + 4, "those that were not taken come before it");
-    ok(sfid__search_next(&s, &n) && n == 1 && !sfid__search_may_pass(&s, n), "then it comes once more, to be waited for");
+    is_u64(sum, 3 + 4, "those that were not taken come before them");
+    for (uint64_t i = 0; i < 3; i++)
+        ok(sfid__search_next(&s, &n) && n == i && !sfid__search_may_pass(&s, n),
+           "then %" PRIu64 " comes once more, to be waited for", i);
     ok(!sfid__search_next(&s, &n), "and no more");
     sfid__search_end(&s);
     char name[4400];
@@ -214,7 +223,7 @@ static void test_read_anew(void) {
     sfid__search_begin(&s, &app, 0, 5000);
     need(sfid__search_next(&s, &n) && sfid__search_next(&s, &n) && n == 1, "not the first two");
     write_file(hints, sizeof hints);
-    ok(sfid__search_next(&s, &n) && n >= 200 && n <= 201, "after a refusal the hints are read anew (%" PRIu64 ")", n);
+    ok(sfid__search_next(&s, &n) && n >= 200 && n <= 203, "after a refusal the hints are read anew (%" PRIu64 ")", n);
     uint64_t most = n;
     for (int i = 0; i < 40; i++) {
         need(sfid__search_next(&s, &n) && n >= 200, "a number that is taken");

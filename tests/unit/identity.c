@@ -2,11 +2,15 @@
 /* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout of an app. */
 #include "host/identity.h"
 
+#include "base/clock.h"
 #include "id/layout.h"
 
 #include "support/scene.h"
 
 #include <ctype.h>
+#include <limits.h>
+#include <sys/file.h>
+#include <sys/syscall.h>
 
 #define PROCESSES 20
 
@@ -19,6 +23,43 @@ static void put(const char *name, const char *content, size_t n) {
     const int fd = openat(state.fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     need(fd >= 0 && write(fd, content, n) == (ssize_t)n, "cannot write %s", name);
     close(fd);
+}
+
+/* ---- the lock of a directory, and syncs, in place of the system's ------------- */
+
+/* Who wants the lock finds that another process has it, so often. Then that one has made the file, if it has a name. */
+static int refusals, syncs;
+static const char *made_name, *made_content;
+
+int flock(int fd, int how) {
+    if (how != (LOCK_EX | LOCK_NB) || refusals == 0)
+        return (int)syscall(SYS_flock, fd, how);
+    if (--refusals == 0 && made_name)
+        put(made_name, made_content, strlen(made_content));
+    errno = EWOULDBLOCK;
+    return -1;
+}
+
+int fsync(int fd) {
+    syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+/* Until when a machine ID that another process makes is waited for. */
+static int64_t soon(void) { return sfid__deadline_now_ms() + 500; }
+
+static void another_makes(const char *name, const char *content) {
+    refusals = 2; /* the first pauses are short: its time is not over */
+    made_name = name;
+    made_content = content;
+    syncs = 0;
+}
+
+static bool is_locked(void) {
+    const int fd = open(state.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    const bool locked = fd < 0 || syscall(SYS_flock, fd, LOCK_EX | LOCK_NB) < 0;
+    close(fd);
+    return locked;
 }
 
 /* ---- the machine ----------------------------------------------------------- */
@@ -34,7 +75,7 @@ static int one_of_many(void *number) {
     atomic_fetch_add(&shared->waiting, 1);
     while (!atomic_load(&shared->go))
         usleep(100);
-    shared->rc[i] = sfid__machine_id(&state, shared->id[i], &err);
+    shared->rc[i] = sfid__machine_id(&state, soon(), shared->id[i], &err);
     return 0;
 }
 
@@ -60,7 +101,7 @@ static void made_once(void) {
 
 static void its_form(void) {
     char id[SFID__MACHINE_ID], host[65] = "";
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
     gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-')
@@ -69,23 +110,43 @@ static void its_form(void) {
     ok(strncmp(id, host, len) == 0 && id[len] == '-', "it begins with the name of the host");
     ok(strlen(id + len) == 37 && strspn(id + len, "0123456789abcdef-") == 37, "a dash and a UUID follow");
     unlinkat(state.fd, "machine_id", 0);
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
     struct stat st;
     ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600, "its file is private");
+}
+
+static void waits_for_another(void) {
+    char id[SFID__MACHINE_ID];
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes("machine_id", "web-7\n");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-7") == 0,
+       "one that another process is making is waited for");
+    is_i64(syncs, 0, "and nothing is written in vain");
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes(NULL, NULL);
+    is_i64(sfid__machine_id(&state, soon(), id, &err), 0, "if that one gives up, it is made");
+    is_i64(syncs, 2, "durable, and its name too");
+    ok(!is_locked(), "and others can have the lock");
+    unlinkat(state.fd, "machine_id", 0);
+    another_makes(NULL, NULL);
+    refusals = INT_MAX;
+    is_i64(sfid__machine_id(&state, soon(), id, &err), 0, "if that one is stopped, it is made as well");
+    refusals = 0;
 }
 
 static void damaged(const char *what, const char *content, size_t n) {
     char id[SFID__MACHINE_ID];
     put("machine_id", content, n);
     err = (struct sfid__error){.code = 0};
-    ok(sfid__machine_id(&state, id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what, err.text);
+    ok(sfid__machine_id(&state, soon(), id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what,
+       err.text);
 }
 
 static void machine_id_refused(void) {
     char id[SFID__MACHINE_ID], longer[300];
     memset(longer, 'a', sizeof longer);
     put("machine_id", "web-1.example\n", 14);
-    ok(sfid__machine_id(&state, id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
     damaged("an empty file", "", 0);
     damaged("an empty line", "\n", 1);
     damaged("a space", "web 1\n", 6);
@@ -97,11 +158,11 @@ static void machine_id_refused(void) {
     damaged("one too long", longer, sizeof longer);
     put("machine_id", "web-1\n", 6);
     fchmodat(state.fd, "machine_id", 0660, 0);
-    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "one that others may write is refused");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE, "one that others may write is refused");
     unlinkat(state.fd, "machine_id", 0);
     put("elsewhere", "web-1\n", 6);
     need(symlinkat("elsewhere", state.fd, "machine_id") >= 0, "symlink");
-    is_i64(sfid__machine_id(&state, id, &err), SFID_ESTATE, "and so is a link");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE, "and so is a link");
     unlinkat(state.fd, "machine_id", 0);
     unlinkat(state.fd, "elsewhere", 0);
     is_i64(files(), 0, "nothing is left of all this");
@@ -136,6 +197,20 @@ static void app_layout(void) {
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "one without a text form is noted as well");
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "and known again");
     is_i64(sfid__app_layout(&state, &other, &err), SFID_ELAYOUT, "and told from others");
+    char note[130];
+    const int fd = openat(state.fd, "layout", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = read(fd, note, sizeof note - 1);
+    close(fd);
+    need(n > 0, "cannot read the layout");
+    note[n] = '\0';
+    unlinkat(state.fd, "layout", 0);
+    state.unsynced = false;
+    another_makes("layout", note);
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that another process is making is waited for");
+    ok(syncs == 0 && !state.unsynced, "and nothing is written, or left to be synced, in vain");
+    unlinkat(state.fd, "layout", 0);
+    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that nobody makes is made");
+    ok(syncs == 1 && state.unsynced && !is_locked(), "its content is durable, its name is left to be synced");
     static const char *const damage[] = {"", "\n", "0123456789abcdef", "zzzz\n"};
     for (size_t i = 0; i < 4; i++) {
         put("layout", damage[i], strlen(damage[i]));
@@ -150,6 +225,8 @@ int main(void) {
     need(sfid__dir_open_state(&state, dir, &err) >= 0, "%s", err.text);
     made_once();
     its_form();
+    waits_for_another();
+    unlinkat(state.fd, "machine_id", 0);
     machine_id_refused();
     boot();
     app_layout();
