@@ -18,7 +18,7 @@ struct watch {
 };
 
 struct watches {
-    _Atomic uint32_t used, turn; /* places that were ever taken; where the next search begins */
+    _Atomic uint32_t used, next; /* places that were ever taken; where the next search begins */
     struct watch place[PLACES];  /* memory that is not touched costs nothing */
 };
 
@@ -66,7 +66,7 @@ static uint64_t take_at(struct watches *all, uint32_t at) {
 static uint64_t take_used(struct watches *all, uint32_t n) {
     /* Relaxed, all three: which places are tried, and in which order, decides nothing. */
     const uint32_t used = SFID__MIN(atomic_load_explicit(&all->used, memory_order_relaxed), PLACES);
-    const uint32_t first = atomic_fetch_add_explicit(&all->turn, 1, memory_order_relaxed);
+    const uint32_t first = atomic_fetch_add_explicit(&all->next, 1, memory_order_relaxed);
     uint64_t name = 0;
     for (uint32_t i = 0; i < SFID__MIN(n, used) && name == 0; i++)
         name = take_at(all, (first + i) % used);
