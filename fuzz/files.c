@@ -171,16 +171,17 @@ static void a_mark(const uint8_t *data, size_t size) {
         HOLDS(checked == 0 || rc == SFID_ESTATE);
         return;
     }
-    HOLDS(checked == 0 && seen.word == at.word && seen.page == at.page && seen.exact == at.exact && seen.damaged == at.damaged);
+    HOLDS(checked == 0 && seen.word == at.word && seen.page_nonce == at.page_nonce && seen.exact == at.exact &&
+          seen.damaged == at.damaged);
     const uint64_t next = at.word < UINT64_MAX ? at.word + 1 : at.word; /* a mark never goes back */
-    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = next, .page = at.page + 1}, &err) == 0);
+    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = next, .page_nonce = at.page_nonce + 1}, &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
     HOLDS(sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &again, &err) ==
           0);
-    HOLDS(again.word == next && again.page == at.page + 1 && !again.exact && !again.damaged);
+    HOLDS(again.word == next && again.page_nonce == at.page_nonce + 1 && !again.exact && !again.damaged);
     sfid__mark_drop(&mark);
-    share_mark(again.page);
+    share_mark(again.page_nonce);
 }
 
 /* ---- options ---------------------------------------------------------------------------- */

@@ -11,29 +11,18 @@
 #include <unistd.h>
 
 int status_of(int code) {
-    switch (code) {
-    case SFID_OK:
-        return STATUS_GOOD;
-    case SFID_EINVAL:
-        return STATUS_USAGE;
-    case SFID_ESTATE:
-        return STATUS_STATE;
-    case SFID_EAGAIN:
-    case SFID_EBUSY:
-    case SFID_ENOPID:
-        return STATUS_BUSY;
-    case SFID_ELEASE:
-        return STATUS_LEASE;
-    case SFID_EREDIS:
-        return STATUS_UNREACHABLE;
-    case SFID_EAUTH:
-        return STATUS_AUTH;
-    case SFID_ELAYOUT:
-    case SFID_EUNSUPPORTED:
-        return STATUS_CONFIG;
-    default:
-        return STATUS_INTERNAL;
-    }
+    /* clang-format off */
+    static const unsigned char statuses[] = {
+        /* mirrors: command-statuses */
+        [-SFID_EINVAL] = STATUS_USAGE, [-SFID_ENOMEM] = STATUS_INTERNAL, [-SFID_EAGAIN] = STATUS_BUSY,
+        [-SFID_EBUSY] = STATUS_BUSY, [-SFID_ECLOCK] = STATUS_INTERNAL, [-SFID_EOVERFLOW] = STATUS_INTERNAL,
+        [-SFID_ELEASE] = STATUS_LEASE, [-SFID_ENOPID] = STATUS_BUSY, [-SFID_EREDIS] = STATUS_UNREACHABLE,
+        [-SFID_EAUTH] = STATUS_AUTH, [-SFID_ELAYOUT] = STATUS_CONFIG, [-SFID_ESTATE] = STATUS_STATE,
+        [-SFID_ECLOSED] = STATUS_INTERNAL, [-SFID_EUNSUPPORTED] = STATUS_CONFIG,
+        /* mirrors: end */
+    };
+    /* clang-format on */
+    return code <= SFID_OK && code > -(int)sizeof statuses ? statuses[-code] : STATUS_INTERNAL;
 }
 
 static void write_error(const char *text, size_t len) {

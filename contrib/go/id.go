@@ -39,10 +39,24 @@ import (
 // A Code is an error of the library: errors.Is(err, sfid.ErrAgain).
 type Code int
 
-const ErrInval, ErrNoMem, ErrAgain, ErrBusy Code = C.SFID_EINVAL, C.SFID_ENOMEM, C.SFID_EAGAIN, C.SFID_EBUSY
-const ErrClock, ErrOverflow, ErrLease, ErrNoPid Code = C.SFID_ECLOCK, C.SFID_EOVERFLOW, C.SFID_ELEASE, C.SFID_ENOPID
-const ErrRedis, ErrAuth, ErrLayout, ErrState Code = C.SFID_EREDIS, C.SFID_EAUTH, C.SFID_ELAYOUT, C.SFID_ESTATE
-const ErrClosed, ErrUnsupported Code = C.SFID_ECLOSED, C.SFID_EUNSUPPORTED
+const (
+	// mirrors: go-codes
+	ErrInval       Code = C.SFID_EINVAL
+	ErrNoMem       Code = C.SFID_ENOMEM
+	ErrAgain       Code = C.SFID_EAGAIN
+	ErrBusy        Code = C.SFID_EBUSY
+	ErrClock       Code = C.SFID_ECLOCK
+	ErrOverflow    Code = C.SFID_EOVERFLOW
+	ErrLease       Code = C.SFID_ELEASE
+	ErrNoPid       Code = C.SFID_ENOPID
+	ErrRedis       Code = C.SFID_EREDIS
+	ErrAuth        Code = C.SFID_EAUTH
+	ErrLayout      Code = C.SFID_ELAYOUT
+	ErrState       Code = C.SFID_ESTATE
+	ErrClosed      Code = C.SFID_ECLOSED
+	ErrUnsupported Code = C.SFID_EUNSUPPORTED
+	// mirrors: end
+)
 
 func (c Code) Error() string { return "sfid: " + C.GoString(C.sfid_strerror(C.int(c))) }
 

@@ -28,20 +28,22 @@ namespace libsfid {
 
 /** The codes of sfid/error.h. The descriptions of the C calls say which call returns which. */
 enum class errc : int {
-    invalid_argument = SFID_EINVAL, /**< SFID_EINVAL */
-    no_memory = SFID_ENOMEM,        /**< SFID_ENOMEM */
-    again = SFID_EAGAIN,            /**< SFID_EAGAIN */
-    busy = SFID_EBUSY,              /**< SFID_EBUSY */
-    clock = SFID_ECLOCK,            /**< SFID_ECLOCK */
-    overflow = SFID_EOVERFLOW,      /**< SFID_EOVERFLOW */
-    lease = SFID_ELEASE,            /**< SFID_ELEASE */
-    no_pid = SFID_ENOPID,           /**< SFID_ENOPID */
-    redis = SFID_EREDIS,            /**< SFID_EREDIS */
-    not_authorised = SFID_EAUTH,    /**< SFID_EAUTH */
-    other_layout = SFID_ELAYOUT,    /**< SFID_ELAYOUT */
-    state = SFID_ESTATE,            /**< SFID_ESTATE */
-    closed = SFID_ECLOSED,          /**< SFID_ECLOSED */
-    unsupported = SFID_EUNSUPPORTED /**< SFID_EUNSUPPORTED */
+    /* mirrors: cpp-codes */
+    invalid_argument = SFID_EINVAL,
+    no_memory = SFID_ENOMEM,
+    again = SFID_EAGAIN,
+    busy = SFID_EBUSY,
+    clock = SFID_ECLOCK,
+    overflow = SFID_EOVERFLOW,
+    lease = SFID_ELEASE,
+    no_pid = SFID_ENOPID,
+    redis = SFID_EREDIS,
+    not_authorised = SFID_EAUTH,
+    other_layout = SFID_ELAYOUT,
+    state = SFID_ESTATE,
+    closed = SFID_ECLOSED,
+    unsupported = SFID_EUNSUPPORTED,
+    /* mirrors: end */
 };
 
 } /* namespace libsfid */

@@ -48,7 +48,7 @@ static uint32_t shown(const _Atomic uint32_t *p) {
 }
 
 /* A file that is too short to be one is not touched: that would be SIGBUS. */
-static const struct vmclock *map_page(void) {
+static const struct vmclock *map_vmclock(void) {
     struct stat st;
     const int fd = open(sfid__signs_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
@@ -58,32 +58,32 @@ static const struct vmclock *map_page(void) {
     close(fd);
     if (at == MAP_FAILED)
         return &none;
-    const struct vmclock *page = at;
-    if (shown(&page->magic) == MAGIC && shown(&page->size) >= LEAST_SIZE)
-        return page;
+    const struct vmclock *vmclock = at;
+    if (shown(&vmclock->magic) == MAGIC && shown(&vmclock->size) >= LEAST_SIZE)
+        return vmclock;
     munmap(at, PAGE);
     return &none;
 }
 
 /* Relaxed: this process writes nothing there, and a mapping is there for all its threads before any of them has the address. */
-static const struct vmclock *page_found(void) { return atomic_load_explicit(&found, memory_order_relaxed); }
+static const struct vmclock *vmclock_found(void) { return atomic_load_explicit(&found, memory_order_relaxed); }
 
-static void look_for_page(void) {
-    const struct vmclock *page = map_page(), *nobody = NULL;
-    /* Of two threads one wins. Relaxed: as page_found(). */
-    if (!atomic_compare_exchange_strong_explicit(&found, &nobody, page, memory_order_relaxed, memory_order_relaxed) &&
-        page != &none)
-        munmap((void *)(uintptr_t)page, PAGE);
+static void look_for_vmclock(void) {
+    const struct vmclock *vmclock = map_vmclock(), *nobody = NULL;
+    /* Of two threads one wins. Relaxed: as vmclock_found(). */
+    if (!atomic_compare_exchange_strong_explicit(&found, &nobody, vmclock, memory_order_relaxed, memory_order_relaxed) &&
+        vmclock != &none)
+        munmap((void *)(uintptr_t)vmclock, PAGE);
 }
 
 static uint64_t join(const _Atomic uint32_t half[2]) { return (uint64_t)shown(&half[1]) << 32 | shown(&half[0]); }
 
 /* Never 0 if there is a page. */
-static uint64_t read_generation(const struct vmclock *page) {
-    if (page == NULL || page == &none)
+static uint64_t read_generation(const struct vmclock *vmclock) {
+    if (vmclock == NULL || vmclock == &none)
         return 0;
-    const bool counts = (shown(&page->flags[0]) & COUNTS) && shown(&page->size) >= sizeof *page;
-    return counts ? join(page->generation) << 2 | 1 : join(page->marker) << 2 | 3;
+    const bool counts = (shown(&vmclock->flags[0]) & COUNTS) && shown(&vmclock->size) >= sizeof *vmclock;
+    return counts ? join(vmclock->generation) << 2 | 1 : join(vmclock->marker) << 2 | 3;
 }
 
 /* ---- the clocks -------------------------------------------------------------- */
@@ -145,14 +145,15 @@ static bool is_jump(uint64_t a, uint64_t b) { return a != 0 && b != 0 && (a > b 
 /* ---- all of them ------------------------------------------------------------- */
 
 void sfid__signs_prepare(void) {
-    if (page_found() == NULL)
-        look_for_page();
+    if (vmclock_found() == NULL)
+        look_for_vmclock();
     time_namespace();
 }
 
 void sfid__signs_read(struct sfid__signs *out) {
     sfid__signs_prepare();
-    *out = (struct sfid__signs){.generation = read_generation(page_found()), .slept_ms = read_slept(), .clocks = time_namespace()};
+    *out =
+        (struct sfid__signs){.generation = read_generation(vmclock_found()), .slept_ms = read_slept(), .clocks = time_namespace()};
 }
 
 /* A jump is looked at again: the first look may have been preempted. */
@@ -163,7 +164,7 @@ static bool has_slept(const struct sfid__signs *then) {
 }
 
 bool sfid__signs_changed(const struct sfid__signs *then, uint64_t boot) {
-    const uint64_t generation = read_generation(page_found());
+    const uint64_t generation = read_generation(vmclock_found());
     if (then->generation != 0 && generation != 0 && then->generation != generation)
         return true;
     if (then->boot != 0 && boot != 0 && then->boot != boot)

@@ -82,9 +82,9 @@ static void distrust(struct walk *w, const char *dir, uid_t owner) {
 /* If others may move what this owner has in the directory, the walk has a doubt. It tells only the first. */
 static void walk_judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
-    const bool kept = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
+    const bool sticky = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
     const bool written = others_write(&w->st) || ((w->st.st_mode & S_IWGRP) && is_list(getxattr(dir, LIST, NULL, 0)));
-    const bool good = is_ours(w->st.st_uid, w->top) && (kept || !written);
+    const bool good = is_ours(w->st.st_uid, w->top) && (sticky || !written);
     if (!good && w->doubt->code == 0 && !is_consented(dir))
         distrust(w, dir, owner);
 }

@@ -52,12 +52,12 @@ static entry make_entry(const struct sfid__mark *mark, uint64_t serial, uint64_t
                    .pid = mark->want.pid,
                    .serial = serial,
                    .position = at.word,
-                   .page = at.page,
+                   .page_nonce = at.page_nonce,
                    .life = lives << 1 | at.exact};
 }
 
 static struct sfid__position position_of(const struct sfid__mark_said *said) {
-    return (struct sfid__position){said->top.position, said->top.page, (said->top.life & 1) != 0, said->damaged};
+    return (struct sfid__position){said->top.position, said->top.page_nonce, (said->top.life & 1) != 0, said->damaged};
 }
 
 static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
@@ -253,7 +253,7 @@ static int store_entry(const struct sfid__mark *mark, int fd, int which, const e
 }
 
 /* The entries of a mark that is held; false with errno if none is good. */
-static bool mark_look(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
+static bool held_entries(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
     int why = fd < 0 ? 0 : read_entries(fd, all);
     for (int i = 0; fd < 0 && why == 0 && i < SFID__MARK_ENTRIES; i++)
         why = sfid__mark_entry_copy(mapped(mark, i), &all[i], false);
@@ -313,7 +313,7 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
     struct sfid__mark_said said;
     uint64_t spare;
     int place;
-    if (!mark_look(mark, fd, all, &said))
+    if (!held_entries(mark, fd, all, &said))
         return errno;
     int why = find_place(mark, fd, all, &said, &place, &spare);
     if (why)
@@ -360,7 +360,7 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
     const int fd = mark->map ? open_again(mark) : -1;
     if (fd < 0)
         return false;
-    const bool good = mark_look(mark, fd, all, &said);
+    const bool good = held_entries(mark, fd, all, &said);
     const int why = errno;
     close(fd);
     errno = why;
@@ -403,7 +403,7 @@ static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, boo
     return mark->map ? 0 : err->code;
 }
 
-int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page,
+int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page_nonce,
                     bool by_fd, struct sfid__error *err) {
     struct sfid__position at;
     int rc = mark_begin(mark, app, want, err);
@@ -413,7 +413,7 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
     if (rc == 0)
         rc = door < 0 ? err->code : lock_shared(mark, app, by_fd, err);
     sfid__door_leave(door);
-    const int why = rc < 0 ? 0 : !sfid__mark_in_place(mark, &at) ? errno : at.page != page ? ESTALE : 0;
+    const int why = rc < 0 ? 0 : !sfid__mark_in_place(mark, &at) ? errno : at.page_nonce != page_nonce ? ESTALE : 0;
     if (why && why != ESTALE)
         rc = sfid__fail_errno(err, SFID_ESTATE, why, "cannot use %s/%s", app->path, mark->name);
     else if (why)

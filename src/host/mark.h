@@ -60,9 +60,9 @@ struct sfid__mark {
 /* What a mark says: every position below the word may have been issued, and on which page last. */
 struct sfid__position {
     uint64_t word;
-    uint64_t page; /* its nonce: every other page of this pid is out of date. 0: none so far */
-    bool exact;    /* written on a clean close: no position from the word on was issued */
-    bool damaged;  /* one entry is not good, perhaps the newest: torn by power loss, or worse */
+    uint64_t page_nonce; /* every other page of this pid is out of date. 0: none so far */
+    bool exact;          /* written on a clean close: no position from the word on was issued */
+    bool damaged;        /* one entry is not good, perhaps the newest: torn by power loss, or worse */
 };
 
 /*
@@ -91,7 +91,7 @@ int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, 
  * SFID_ELAYOUT or SFID_ENOMEM. by_fd: a mapping does not keep the lock here.
  */
 int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *err);
-int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page,
+int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page_nonce,
                     bool by_fd, struct sfid__error *err);
 
 /*

@@ -41,7 +41,7 @@ struct sfid__mark_entry {
     uint64_t pid;
     uint64_t serial; /* the higher one is newer */
     uint64_t position;
-    uint64_t page;
+    uint64_t page_nonce;
     uint64_t life; /* how many clean closes there were, << 1; bit 0: this entry is where the last one stopped */
     uint64_t checksum;
     uint64_t known;     /* serial << 1: entries below that serial are needed no more; bit 0: the file's name may not be durable */

@@ -32,11 +32,11 @@
  *
  *   take, is_last         One process at a time per name: they go through the
  *                         door (held.h). Slots of one process run in parallel.
- *   renew                 The thread that took the slot, before others use it.
+ *   replace               The thread that took the slot, before others use it.
  *   in_place, reserve     One thread at a time: it opens the handle, or is the
  *                         keeper, or closes.
  *   is_last, leave, drop  The thread that closes, after its keeper has ended.
- *   threads that generate Beside all; renew meets late ones only.
+ *   threads that generate Beside all; replace meets late ones only.
  */
 #include "host/slot.h"
 
@@ -69,7 +69,7 @@ static void close_own(struct sfid__record *r) {
 static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
                   struct sfid__error *err) {
     struct sfid__slot_found found;
-    if (sfid__slot_look(slot, fd, st, want, &found, err) < 0)
+    if (sfid__slot_judge(slot, fd, st, want, &found, err) < 0)
         return err->code;
     if (found.bad) {
         snprintf(slot->put_aside, sizeof slot->put_aside, "%s", found.bad);
@@ -180,7 +180,7 @@ uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, cons
     const int fd = sfid__file_look(dir, name);
     if (fd < 0)
         return 0;
-    const bool known = fstat(fd, &st) == 0 && sfid__slot_look(&slot, fd, &st, want, &found, &ignored) == 0 && !found.bad;
+    const bool known = fstat(fd, &st) == 0 && sfid__slot_judge(&slot, fd, &st, want, &found, &ignored) == 0 && !found.bad;
     close(fd);
     return known ? found.position : 0;
 }
@@ -217,7 +217,7 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
 
 /* ---- more records ---------------------------------------------------------- */
 
-static int slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
+static int slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     struct sfid__slot old = *slot;
     slot->held.fd = 0;
     slot->map = NULL;
@@ -231,9 +231,9 @@ static int slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__rec
     return 0;
 }
 
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
+int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
-    const int rc = door < 0 ? err->code : slot_renew(slot, layout, carried, err);
+    const int rc = door < 0 ? err->code : slot_replace(slot, layout, carried, err);
     sfid__door_leave(door);
     return rc;
 }

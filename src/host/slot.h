@@ -78,7 +78,7 @@ int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want
  * Replaces the file by a new one. Its page is empty or begins with a record of the old one, closed. On failure the slot has the
  * old page still. carried: that record, or NULL. Returns as sfid__slot_take().
  */
-int sfid__slot_renew(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err);
+int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err);
 
 /* True if the path of the slot still leads to its file. */
 bool sfid__slot_in_place(const struct sfid__slot *slot);

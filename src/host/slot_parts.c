@@ -158,8 +158,8 @@ static const char *judge_page(const struct sfid__page *page, size_t bytes, const
 }
 
 /* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the file. */
-int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
-                    struct sfid__slot_found *found, struct sfid__error *err) {
+int sfid__slot_judge(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
+                     struct sfid__slot_found *found, struct sfid__error *err) {
     struct sfid__page_id id;
     const size_t bytes = sfid__slot_backed_bytes(fd, st);
     *found = (struct sfid__slot_found){.bad = st->st_size == SFID__MAP_SIZE ? "it is too short" : "it has another version or size"};

@@ -42,8 +42,8 @@ struct sfid__slot_found {
     uint64_t position; /* the furthest of want->pid; 0: the page knows of none */
 };
 
-int sfid__slot_look(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
-                    struct sfid__slot_found *found, struct sfid__error *err);
+int sfid__slot_judge(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
+                     struct sfid__slot_found *found, struct sfid__error *err);
 int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id);
 int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err);
 int sfid__slot_write_blocks(int fd, off_t from, off_t to);

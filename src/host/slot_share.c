@@ -92,7 +92,7 @@ int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const
     if (sfid__file_is(&slot->dir, name, &slot->held.id))
         return 0;
     n->other = sfid__file_lock(&slot->dir, name, false, &st, err);
-    const int rc = n->other < 0 ? err->code : sfid__slot_look(slot, n->other, &st, want, &n->found, err);
+    const int rc = n->other < 0 ? err->code : sfid__slot_judge(slot, n->other, &st, want, &n->found, err);
     if (rc < 0)
         sfid__slot_name_end(NULL, n, false, NULL);
     return rc;

@@ -128,7 +128,7 @@ static struct sfid__record *append_record(struct sfid__holder *h, const struct s
     }
     struct sfid__error why = {.code = 0};
     if (!h->lease.opened && slot->records >= room(h) &&
-        sfid__slot_renew(slot, h->of_pages, sfid__grant_to_carry(h), &why) < 0 && slot->records == SFID__PAGE_RECORDS) {
+        sfid__slot_replace(slot, h->of_pages, sfid__grant_to_carry(h), &why) < 0 && slot->records == SFID__PAGE_RECORDS) {
         h->error = why;
         return NULL;
     }

@@ -187,7 +187,7 @@ int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struc
                            struct sfid__slot_naming *n, struct sfid__error *err) {
     const bool others = h->slot.records && last_pid(h) != want->pid;
     if ((others || h->slot.records >= SFID__PAGE_RECORDS / 2) &&
-        sfid__slot_renew(&h->slot, h->of_pages, others ? NULL : sfid__grant_to_carry(h), err) < 0)
+        sfid__slot_replace(&h->slot, h->of_pages, others ? NULL : sfid__grant_to_carry(h), err) < 0)
         return err->code;
     const int rc = sfid__slot_name_begin(&h->slot, name, want, n, err);
     if (rc == 0)

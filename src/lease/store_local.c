@@ -70,7 +70,7 @@ static int open_app(struct local_store *s, struct sfid__dir *app, struct sfid__e
 static struct sfid__lease_event grant_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
     const uint64_t tick = at->word >> s->layout.seq_bits;
     return (struct sfid__lease_event){
-        .pid = pid, .bound = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
+        .pid = pid, .bound = at->word, .exact = at->exact, .page = at->page_nonce, .floor = tick, .limit = tick};
 }
 
 /* A claim that looks at one pid after another. */
@@ -347,7 +347,7 @@ static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct s
     int rc = 0;
     if (!sfid__mark_in_place(&s->mark, &at))
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use %s, the mark of pid %" PRIu64, s->mark.path, s->pid);
-    if (at.page != page)
+    if (at.page_nonce != page)
         rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page, false, false}, err);
     s->page = page;
     if (rc == 0)

@@ -30,7 +30,7 @@ static const struct sfid__mark_want alone = {1, FINGERPRINT, true, false, INT64_
 
 static void hold_mark(const struct sfid__mark_want *want) {
     need(sfid__mark_take(&mark, &app, want, &said, &err) == 0 &&
-             sfid__mark_write(&mark, (struct sfid__position){.word = 1000, .page = PAGE}, &err) == 0,
+             sfid__mark_write(&mark, (struct sfid__position){.word = 1000, .page_nonce = PAGE}, &err) == 0,
          "no mark: %s", err.text);
 }
 
@@ -51,7 +51,7 @@ static void take_mark(struct sfid__error *why) {
 }
 
 static void write_mark(struct sfid__error *why) {
-    sfid__mark_write(&mark, (struct sfid__position){.word = 2000, .page = PAGE}, why);
+    sfid__mark_write(&mark, (struct sfid__position){.word = 2000, .page_nonce = PAGE}, why);
 }
 
 static void see_mark(struct sfid__error *unused) {

@@ -7,13 +7,13 @@ struct sfid__error mark_err;
 struct sfid__position mark_said;
 
 int take(struct sfid__mark *m) {
-    mark_said = (struct sfid__position){.word = 4711, .page = 4711, .exact = true};
+    mark_said = (struct sfid__position){.word = 4711, .page_nonce = 4711, .exact = true};
     mark_err = (struct sfid__error){.code = 0};
     return sfid__mark_take(m, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0}, &mark_said, &mark_err);
 }
 
 void write_to(struct sfid__mark *m, uint64_t to) {
-    need(sfid__mark_write(m, (struct sfid__position){.word = to, .page = 5}, &mark_err) == 0, "cannot write the mark: %s",
+    need(sfid__mark_write(m, (struct sfid__position){.word = to, .page_nonce = 5}, &mark_err) == 0, "cannot write the mark: %s",
          mark_err.text);
 }
 

@@ -34,7 +34,7 @@ static void write_and_read(void) {
     struct stat st;
     const mode_t mask = umask(0);
     const int fds = entries("/proc/self/fd");
-    ok(take(&m) == 0 && mark_said.word == 0 && mark_said.page == 0 && !mark_said.exact && !mark_said.damaged,
+    ok(take(&m) == 0 && mark_said.word == 0 && mark_said.page_nonce == 0 && !mark_said.exact && !mark_said.damaged,
        "a pid never used here begins at 0");
     umask(mask);
     is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path), "its lock takes no descriptor where the mapping keeps it");
@@ -42,15 +42,17 @@ static void write_and_read(void) {
        "its file is private, and whole at once");
     sfid__mark_drop(&m);
     ok(found() == 0 && !mark_said.damaged, "so it does when nothing was written");
-    static const struct sfid__position positions[] = {
-        {.word = 100, .page = 1},          {.word = 200, .page = 1, .exact = true},
-        {.word = 250, .page = UINT64_MAX}, {.word = UINT64_MAX, .page = 2, .exact = true},
-        {.word = 0, .exact = true},        {.word = 0, .page = 3}};
+    static const struct sfid__position positions[] = {{.word = 100, .page_nonce = 1},
+                                                      {.word = 200, .page_nonce = 1, .exact = true},
+                                                      {.word = 250, .page_nonce = UINT64_MAX},
+                                                      {.word = UINT64_MAX, .page_nonce = 2, .exact = true},
+                                                      {.word = 0, .exact = true},
+                                                      {.word = 0, .page_nonce = 3}};
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         take_or_bail(&m);
         ok(sfid__mark_write(&m, positions[i], &mark_err) == 0, "a position is written");
         sfid__mark_drop(&m);
-        ok(take(&m) == 0 && mark_said.word == positions[i].word && mark_said.page == positions[i].page &&
+        ok(take(&m) == 0 && mark_said.word == positions[i].word && mark_said.page_nonce == positions[i].page_nonce &&
                mark_said.exact == positions[i].exact,
            "and read by the next holder");
         sfid__mark_drop(&m);
@@ -69,7 +71,7 @@ static void write_and_read(void) {
 /* A life that begins behind all that was written before: marks go back by a clean close alone. */
 static void begin_at(struct sfid__mark *m, uint64_t word) {
     take_or_bail(m);
-    need(sfid__mark_write(m, (struct sfid__position){.word = word, .page = 5, .exact = true}, &mark_err) == 0,
+    need(sfid__mark_write(m, (struct sfid__position){.word = word, .page_nonce = 5, .exact = true}, &mark_err) == 0,
          "cannot write the mark: %s", mark_err.text);
 }
 
@@ -83,7 +85,7 @@ static void never_back(void) {
     sfid__mark_drop(&m);
     is_i64(found(), 900, "bounds that come late do not set the mark back");
     take_or_bail(&m);
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page = 5, .exact = true}, &mark_err) == 0, "a clean close");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page_nonce = 5, .exact = true}, &mark_err) == 0, "a clean close");
     sfid__mark_drop(&m);
     is_i64(found(), 850, "does");
 }
@@ -99,7 +101,7 @@ static void many_lives(void) {
         need(sfid__mark_take(&m, &mark_app, &want, &mark_said, &mark_err) == 0, "cannot take the mark: %s", mark_err.text);
         wrong += i > 0 && (mark_said.word != 5001 - i || !mark_said.exact);
         write_to(&m, 9000);
-        need(sfid__mark_write(&m, (struct sfid__position){.word = 5000 - i, .page = 5, .exact = true}, &mark_err) == 0, "%s",
+        need(sfid__mark_write(&m, (struct sfid__position){.word = 5000 - i, .page_nonce = 5, .exact = true}, &mark_err) == 0, "%s",
              mark_err.text);
         sfid__mark_drop(&m);
     }
@@ -249,8 +251,8 @@ static int take_and_write_twice(void *unused) {
     struct sfid__mark m;
     if (take(&m) < 0)
         return mark_err.code == SFID_ESTATE ? 0 : 1;
-    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page = 5}, &mark_err) == 0 &&
-                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page = 5, .exact = true}, &mark_err) == 0;
+    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page_nonce = 5}, &mark_err) == 0 &&
+                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page_nonce = 5, .exact = true}, &mark_err) == 0;
     sfid__mark_drop(&m);
     return written ? 0 : 1;
 }
@@ -306,7 +308,8 @@ static void seats(void) {
     patch(0, before[0], ENTRY);
     patch(BLOCK, before[1], ENTRY);
     is_i64(found_beside(&m), 2600, "a late write of another seat covers nothing");
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 2550, .page = 5, .exact = true}, &mark_err) == 0, "a clean close");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 2550, .page_nonce = 5, .exact = true}, &mark_err) == 0,
+       "a clean close");
     is_i64(found_beside(&m), 2550, "a clean close begins a life, in which the mark may be lower");
     sfid__mark_drop(&m);
     ok(found() == 2550 && mark_said.exact && !mark_said.damaged, "the next holder finds that");
@@ -341,7 +344,7 @@ static unsigned entries_of(const char *format) {
 static void older_format(void) {
     struct sfid__mark m;
     old_file(900, 700, 1);
-    ok(found() == 700 && mark_said.exact && mark_said.page == 5 && !mark_said.damaged, "a file of the format before is read");
+    ok(found() == 700 && mark_said.exact && mark_said.page_nonce == 5 && !mark_said.damaged, "a file of the format before is read");
     ok(entries_of("sfidmrk2") == 8, "and written anew: its library finds no entry, and refuses");
     ok(found() == 700 && mark_said.exact && !mark_said.damaged, "and says the same");
     take_or_bail(&m);

@@ -15,7 +15,7 @@
 /* ---- a daemon's ways -------------------------------------------------------- */
 
 static int write_in_child(struct sfid__mark *m) {
-    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page = 5}, &mark_err) != 0;
+    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page_nonce = 5}, &mark_err) != 0;
 }
 
 static int close_all_and_write(void *mark) {
@@ -117,7 +117,7 @@ static int write_where_open_fails(void *arg) {
     const struct failing *f = arg;
     if (open_fails((uint32_t)f->error, f->copies, true) < 0)
         return NO_FILTER;
-    const int rc = sfid__mark_write(f->mark, (struct sfid__position){.word = f->to, .page = 5}, &mark_err);
+    const int rc = sfid__mark_write(f->mark, (struct sfid__position){.word = f->to, .page_nonce = 5}, &mark_err);
     return rc == 0 ? WRITTEN : rc == SFID_ESTATE ? AT_FAULT : rc == SFID_ELEASE ? LOST : 1;
 }
 
@@ -171,7 +171,7 @@ static void hidden_fault(bool copies, const char *how) {
 static int write_without_a_way(void *mark) {
     if (open_fails(EMFILE, false, false) < 0)
         return NO_FILTER;
-    const int rc = sfid__mark_write(mark, (struct sfid__position){.word = 3000, .page = 5}, &mark_err);
+    const int rc = sfid__mark_write(mark, (struct sfid__position){.word = 3000, .page_nonce = 5}, &mark_err);
     return rc == SFID_ESTATE && strstr(mark_err.text, strerror(EMFILE)) ? AT_FAULT : 1;
 }
 
@@ -195,7 +195,7 @@ static void replaced(void) {
     snprintf(aside, sizeof aside, "%s.aside", mark_path);
     take_or_bail(&m);
     need(rename(mark_path, aside) >= 0, "cannot rename %s", mark_path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
            "a mark that was removed is not written");
     ok(strstr(mark_err.text, mark_path) != NULL, "the text names it");
     ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
@@ -206,7 +206,7 @@ static void replaced(void) {
     need(unlink(mark_path) >= 0 &&
              sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0}, &mark_said, &mark_err) >= 0,
          "cannot take a new file");
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was replaced");
     ok(strstr(mark_err.text, "replaced") != NULL, "the text says so");
     sfid__mark_drop(&other);
@@ -214,7 +214,7 @@ static void replaced(void) {
     is_i64(found(), 0, "and the new file is untouched");
     sfid__mark_drop(&m);
     unlink(aside);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page = 5}, &mark_err), SFID_ELEASE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
            "nor is one that was let go, as in a child forked just then");
     ok(!sfid__mark_is_last(&m), "whose holder is not the last");
 }
@@ -229,7 +229,7 @@ static void copied_over(void) {
     write_to(&m, 701);
     const int fd = open(mark_path, O_RDWR | O_CLOEXEC);
     need(fd >= 0 && read(fd, content, sizeof content) == sizeof content && ftruncate(fd, 0) >= 0, "cannot cut %s", mark_path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page = 5}, &mark_err), SFID_ESTATE,
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page_nonce = 5}, &mark_err), SFID_ESTATE,
            "a mark that is cut to nothing cannot be written: %s", mark_err.text);
     ok(!sfid__mark_in_place(&m, &at), "nor does it say anything");
     need(pwrite(fd, content, sizeof content, 0) == sizeof content, "cannot fill %s", mark_path);

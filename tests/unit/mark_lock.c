@@ -70,7 +70,7 @@ static void last_holder(void) {
     is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path), "and holds no descriptor but that of the lock");
     is_i64(found(), SFID_EBUSY, "nobody gets the pid meanwhile");
     ok(sfid__mark_is_last(&m), "asked again it says the same");
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page = 5, .exact = true}, &mark_err) == 0,
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page_nonce = 5, .exact = true}, &mark_err) == 0,
        "the mark can be written");
     sfid__mark_drop(&m);
     ok(found() == 888 && mark_said.exact, "when it is dropped the next one gets that");

@@ -97,7 +97,7 @@ static unsigned live(entry *allowed, uint64_t *position, unsigned writes, bool c
     for (unsigned i = 0; i < writes; i++) {
         const bool exact = closes && i + 1 == writes;
         *position += exact ? 3 : 100;
-        const struct sfid__position at = {.word = exact ? *position - 90 : *position, .page = 5, .exact = exact};
+        const struct sfid__position at = {.word = exact ? *position - 90 : *position, .page_nonce = 5, .exact = exact};
         const bool written = sfid__mark_write(&m, at, &mark_err) == 0;
         wrong += !bounds(allowed);
         if (!written)
@@ -149,7 +149,8 @@ static void take_counted(struct sfid__mark *m, uint64_t to) {
 }
 
 static void close_counted(struct sfid__mark *m, uint64_t at) {
-    need(sfid__mark_write(m, (struct sfid__position){.word = at, .page = 5, .exact = true}, &mark_err) == 0, "%s", mark_err.text);
+    need(sfid__mark_write(m, (struct sfid__position){.word = at, .page_nonce = 5, .exact = true}, &mark_err) == 0, "%s",
+         mark_err.text);
     sfid__mark_drop(m);
 }
 
@@ -198,7 +199,7 @@ static void killed_in_a_row(void) {
     for (uint64_t i = 3; i < 7; i++) {
         disk.files_fail = 1;
         take_or_bail(&m);
-        sfid__mark_write(&m, (struct sfid__position){.word = i * 100, .page = 5}, &mark_err);
+        sfid__mark_write(&m, (struct sfid__position){.word = i * 100, .page_nonce = 5}, &mark_err);
         sfid__mark_drop(&m);
     }
     counts(4, 0, "four that are killed");
@@ -263,8 +264,8 @@ static void relatives(void) {
     for (uint64_t to = 200; to <= 400; to += 100)
         write_to(&child, to);
     disk.files_fail = 2;
-    sfid__mark_write(&child, (struct sfid__position){.word = 500, .page = 5}, &mark_err);
-    sfid__mark_write(&parent, (struct sfid__position){.word = 600, .page = 5}, &mark_err);
+    sfid__mark_write(&child, (struct sfid__position){.word = 500, .page_nonce = 5}, &mark_err);
+    sfid__mark_write(&parent, (struct sfid__position){.word = 600, .page_nonce = 5}, &mark_err);
     sfid__mark_entry_seal(&allowed);
     ok(disk.files_fail == 0 && bounds(&allowed), "what a relative wrote since is not overwritten");
     sfid__mark_drop(&parent);

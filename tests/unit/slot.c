@@ -135,7 +135,7 @@ static void full_page(void) {
     const int maps = mappings("/pid-1");
     const ino_t file = inode(path);
     struct sfid__record *late = last(&s);
-    is_i64(sfid__slot_renew(&s, LAYOUT, NULL, &err), 0, "a new one takes its place");
+    is_i64(sfid__slot_replace(&s, LAYOUT, NULL, &err), 0, "a new one takes its place");
     ok(s.records == 0 && inode(path) != file && s.page->id.inode == inode(path), "in another file");
     ok(maps > 0 && mappings("/pid-1") == maps, "the old one is not mapped any more");
     ok((atomic_fetch_add(&late->word, 1) & SFID__CLOSED) && sfid__record_position(late) == position + 1 &&
@@ -182,7 +182,7 @@ static void carried(void) {
     const uint64_t stood = sfid__record_position(last(&s));
     const struct sfid__record *late = last(&s);
     const ino_t file = inode(path);
-    is_i64(sfid__slot_renew(&s, LAYOUT, last(&s), &err), 0, "a page is replaced, and carries on");
+    is_i64(sfid__slot_replace(&s, LAYOUT, last(&s), &err), 0, "a page is replaced, and carries on");
     ok(inode(path) != file && s.records == 1 && s.page->current == 0, "it begins with one record");
     ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) && last(&s)->hi == 6000 &&
            sfid__record_pid(last(&s)) == 1,
@@ -200,7 +200,7 @@ static void carried(void) {
 static void stays(struct sfid__slot *s, const char *why) {
     const struct sfid__slot before = *s;
     const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
-    is_i64(sfid__slot_renew(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
+    is_i64(sfid__slot_replace(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
     ok(s->page == before.page && s->map == before.map && s->records == before.records && s->held.id.inode == before.held.id.inode,
        "%s: the slot has the old one still", why);
     ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);

@@ -9,8 +9,22 @@ from typing import Any, Dict, Optional, Type
 class Code(enum.IntEnum):
     """The error codes, in C with SFID_ before each name."""
 
-    EINVAL, ENOMEM, EAGAIN, EBUSY, ECLOCK, EOVERFLOW, ELEASE = -1, -2, -3, -4, -5, -6, -7
-    ENOPID, EREDIS, EAUTH, ELAYOUT, ESTATE, ECLOSED, EUNSUPPORTED = -8, -9, -10, -11, -12, -13, -14
+    # mirrors: python-codes
+    EINVAL = -1
+    ENOMEM = -2
+    EAGAIN = -3
+    EBUSY = -4
+    ECLOCK = -5
+    EOVERFLOW = -6
+    ELEASE = -7
+    ENOPID = -8
+    EREDIS = -9
+    EAUTH = -10
+    ELAYOUT = -11
+    ESTATE = -12
+    ECLOSED = -13
+    EUNSUPPORTED = -14
+    # mirrors: end
 
 
 FORMS = ("dec", "hex", "base62", "base32", "base58", "uuid", "bytes")

@@ -19,13 +19,21 @@ use std::{fmt, ptr, str::FromStr};
 #[rustfmt::skip]
 #[non_exhaustive]
 pub enum Error {
+    // mirrors: rust-codes
     Invalid = -1, OutOfMemory = -2, Again = -3, Busy = -4, Clock = -5, Overflow = -6, Lease = -7, NoPid = -8, Redis = -9,
-    Auth = -10, Layout = -11, State = -12, Closed = -13, Unsupported = -14, Unknown = -128,
+    Auth = -10, Layout = -11, State = -12, Closed = -13, Unsupported = -14,
+    // mirrors: end
+    Unknown = -128,
 }
 
+#[rustfmt::skip]
 fn checked(code: impl Into<i64>) -> Result<i64, Error> {
     use Error::*;
-    let codes = [Invalid, OutOfMemory, Again, Busy, Clock, Overflow, Lease, NoPid, Redis, Auth, Layout, State, Closed, Unsupported];
+    let codes = [
+        // mirrors: rust-list
+        Invalid, OutOfMemory, Again, Busy, Clock, Overflow, Lease, NoPid, Redis, Auth, Layout, State, Closed, Unsupported,
+        // mirrors: end
+    ];
     match code.into() {
         good @ 0.. => Ok(good),
         bad => Err(codes.into_iter().find(|&e| e as i64 == bad).unwrap_or(Unknown)),
