@@ -193,14 +193,14 @@ static void a_look(const struct sfid__settings *settings) {
     sfid__redis_app_end(&app);
 }
 
-static void check_answer(const struct sfid__store *store, enum sfid__lease_answer answer, const struct sfid__reply *reply,
+static void check_answer(const struct sfid__store *store, enum sfid__lease_answer answer, const struct sfid__lease_event *grant,
                          const struct sfid__error *err, const struct sfid__lease_action *lease) {
     if (answer == SFID__GRANTED && lease->limit == 0)
-        HOLDS(reply->floor <= reply->limit && reply->limit <= store->terms.end);
+        HOLDS(grant->floor <= grant->limit && grant->limit <= store->terms.end);
     else if (answer == SFID__GRANTED)
-        HOLDS(reply->limit >= lease->limit && reply->pid == lease->pid);
+        HOLDS(grant->limit >= lease->limit && grant->pid == lease->pid);
     else if (answer == SFID__LATER)
-        HOLDS(reply->after_ms >= 0 && reply->after_ms <= 3000);
+        HOLDS(grant->after_ms >= 0 && grant->after_ms <= 3000);
     else
         check_failure(err->code, err);
 }
@@ -208,7 +208,7 @@ static void check_answer(const struct sfid__store *store, enum sfid__lease_answe
 static void a_lease(const struct sfid__settings *settings, bool renew) {
     struct sfid__store *store;
     struct sfid__error err = {.code = 0};
-    struct sfid__reply reply = {0};
+    struct sfid__lease_event grant = {0};
     const struct sfid__lease_action lease = {
         .pid = renew ? 5 : 0, .token = 1, .nonce = 2, .next_nonce = 3, .limit = renew ? 1000 : 0};
     const struct sfid__ask ask = {.lease = &lease, .give_up_ms = renew ? SFID__FOREVER : 1};
@@ -216,8 +216,8 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
     for (int i = 0; i < 2; i++) {
         err = (struct sfid__error){.code = 0};
         const enum sfid__lease_answer answer =
-            renew ? store->ops->renew(store, &ask, &reply, &err) : store->ops->claim(store, &ask, &reply, &err);
-        check_answer(store, answer, &reply, &err, &lease);
+            renew ? store->ops->renew(store, &ask, &grant, &err) : store->ops->claim(store, &ask, &grant, &err);
+        check_answer(store, answer, &grant, &err, &lease);
     }
     if (renew)
         store->ops->release(store, &ask, 0, &err);

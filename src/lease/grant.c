@@ -51,18 +51,18 @@ static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known
  * The page that was last used has the exact position. The mark is a bound ahead of it, unless the pid was released.
  * Any other page is one more bound. The highest of the bounds counts: each may have been set back or left behind.
  */
-uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
+uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__lease_event *grant,
                               uint64_t first) {
     if (h->lease.terms.testifies)
-        return granted_position(h, r, reply->pid, first);
+        return granted_position(h, r, grant->pid, first);
     const struct sfid__slot *slot = &h->slot;
-    const uint64_t here = slot->page ? sfid__record_furthest(slot->page, slot->records, reply->pid) : 0;
+    const uint64_t here = slot->page ? sfid__record_furthest(slot->page, slot->records, grant->pid) : 0;
     const uint64_t on_page = SFID__MAX(here, h->beside.position);
     if (h->shunned || sfid__grant_is_void(h, r))
-        return position_after_copy(h, SFID__MAX(on_page, reply->position));
-    if (on_page && !reply->exact && reply->page && (reply->page == slot->page->id.nonce || reply->page == h->beside.nonce))
+        return position_after_copy(h, SFID__MAX(on_page, grant->bound));
+    if (on_page && !grant->exact && grant->page && (grant->page == slot->page->id.nonce || grant->page == h->beside.nonce))
         return on_page;
-    const uint64_t position = SFID__MAX(on_page, reply->position);
+    const uint64_t position = SFID__MAX(on_page, grant->bound);
     return position ? position : first;
 }
 
@@ -170,13 +170,12 @@ static void follow_server(const struct sfid__holder *h, struct sfid__record *r, 
  * next one finds. A window in which a process died is still good.
  */
 void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
-                       struct sfid__lease_event *next) {
+                       struct sfid__lease_event *grant) {
     const uint64_t now = h->tick;
-    const struct sfid__reply *reply = &h->reply;
     const uint8_t seq_bits = h->generator->layout.seq_bits;
-    const uint64_t position = sfid__grant_position(h, r, reply, SFID__MAX(now, a->floor) << seq_bits);
+    const uint64_t position = sfid__grant_position(h, r, grant, SFID__MAX(now, a->floor) << seq_bits);
     const bool found = r && !sfid__grant_is_closed(r) && !h->lease.opened && !h->lease.terms.testifies &&
-                       sfid__record_pid(r) == reply->pid && sfid__record_position(r) == position && !sfid__grant_is_void(h, r);
+                       sfid__record_pid(r) == grant->pid && sfid__record_position(r) == position && !sfid__grant_is_void(h, r);
     const bool granted = a->limit > a->floor;
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
@@ -189,13 +188,15 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const str
         sfid__grant_mend_highest(r);
         limit = sfid__grant_limit(r);
     }
-    *next = (struct sfid__lease_event){.kind = r ? SFID__LEASE_ADOPTED : SFID__LEASE_UNFIT};
-    if (r == NULL)
+    if (r == NULL) {
+        *grant = (struct sfid__lease_event){.kind = SFID__LEASE_UNFIT};
         return;
+    }
     h->shunned = false;
-    next->limit = SFID__MAX(limit, a->limit);
-    next->bare = reply->guessed || position > reply->position;
     /* A record may go on past its mark, if that was set back or lost. It issues IDs once the mark is ahead of it again. */
-    const bool covered = reply->page == h->slot.page->id.nonce && limit <= reply->limit;
-    next->sure = granted || (covered && limit > SFID__MAX(now, position >> seq_bits));
+    const bool covered = grant->page == h->slot.page->id.nonce && limit <= grant->limit;
+    *grant = (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED,
+                                        .limit = SFID__MAX(limit, a->limit),
+                                        .bare = grant->guessed || position > grant->bound,
+                                        .sure = granted || (covered && limit > SFID__MAX(now, position >> seq_bits))};
 }

@@ -35,10 +35,10 @@ static inline bool sfid__grant_is_void(const struct sfid__holder *h, const struc
 }
 
 /*
- * The position at which a reply's pid continues, by page and store; `first`, the first one granted, if neither knows.
+ * The position at which a grant's pid continues, by page and store; `first`, the first one granted, if neither knows.
  * r: the last record of the slot, or NULL.
  */
-uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__reply *reply,
+uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__record *r, const struct sfid__lease_event *grant,
                               uint64_t first);
 
 /* The record that a new page of the slot begins with: nothing else may know how far its pid has come. NULL if there is none. */
@@ -50,8 +50,8 @@ struct sfid__record *sfid__grant_to_carry(const struct sfid__holder *h);
  */
 struct sfid__record *sfid__grant_succeed(struct sfid__holder *h, const struct sfid__record *r);
 
-/* Carries out SFID__DO_ADOPT, with the same r. *next is the event that results. */
+/* Carries out SFID__DO_ADOPT, with the same r. *grant is the store's answer, and becomes the event that results. */
 void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r, const struct sfid__lease_action *a,
-                       struct sfid__lease_event *next);
+                       struct sfid__lease_event *grant);
 
 #endif

@@ -127,11 +127,11 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
 }
 
 /* R8: writes the error for a grant that the machine found impossible. */
-static void refuse_grant(struct sfid__holder *h) {
+static void refuse_grant(struct sfid__holder *h, const struct sfid__lease_event *grant) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
                "%s: the answer to a %s is impossible: pid %" PRIu64 ", limit %" PRIu64 ", while the clock is at tick %" PRIu64,
-               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", h->reply.pid, h->reply.limit, h->tick);
+               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", grant->pid, grant->limit, h->tick);
 }
 
 /* Closing. */
@@ -165,21 +165,16 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
                                   .passed_over = h->noticed ? &h->noticed->passed_over : &later,
                                   .tell = ends ? NULL : h->tell, /* a close tells what it leaves, and nothing else */
                                   .listener = h->listener};
-    h->reply = (struct sfid__reply){.pid = 0};
-    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, &h->reply, &h->error)
-                                                                     : h->store->ops->renew(h->store, &ask, &h->reply, &h->error);
+    *next = (struct sfid__lease_event){.pid = 0};
+    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, next, &h->error)
+                                                                     : h->store->ops->renew(h->store, &ask, next, &h->error);
+    next->kind = SFID__LEASE_ANSWER;
+    next->exchange = a->exchange;
+    next->answer = answer;
     look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
     if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && h->now_ms >= h->deadline_ms)
         h->error = before;
-    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                       .exchange = a->exchange,
-                                       .answer = answer,
-                                       .pid = h->reply.pid,
-                                       .floor = h->reply.floor,
-                                       .limit = h->reply.limit,
-                                       .start = h->reply.start,
-                                       .after_ms = h->reply.after_ms};
     if (sfid__signs_changed(&h->signs, 0)) /* the other copy may have the same answer */
         *next = found_copied(h);
     if (ends && (answer == SFID__LOST || answer == SFID__FOREIGN || next->kind == SFID__LEASE_COPIED))
@@ -249,7 +244,7 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         return false;
     case SFID__DO_TELL_FAILED:
         if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
-            refuse_grant(h);
+            refuse_grant(h, next);
         sfid__holder_tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
     case SFID__DO_GIVE_UP:

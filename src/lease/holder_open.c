@@ -22,10 +22,10 @@ static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.p
  * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
  * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
  */
-static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__reply *reply) {
+static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__lease_event *grant) {
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
-    const uint64_t most = reply->position ? SFID__MAX(reply->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    return (struct sfid__slot_want){h->of_pages, reply->pid, SFID__MIN(most, h->store->terms.end), sfid__holder_door_ms(h)};
+    const uint64_t most = grant->bound ? SFID__MAX(grant->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
+    return (struct sfid__slot_want){h->of_pages, grant->pid, SFID__MIN(most, h->store->terms.end), sfid__holder_door_ms(h)};
 }
 
 /* The same of a mark that was lost under a wrong clock: its page says it still. */
@@ -48,24 +48,24 @@ static int take_slot_of(struct sfid__holder *h, const char *name, const struct s
  * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
  * lies ahead, and another pid does not have to wait.
  */
-static int accept_pid(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err) {
+static int accept_pid(void *accepter, const struct sfid__lease_event *grant, bool picky, struct sfid__error *err) {
     struct sfid__holder *h = accepter;
     struct sfid__slot_naming naming;
     char name[32];
     if (h->slot.page && (!h->shared || h->lease.opened))
         return 0; /* the slot came first, or this is the same pid again */
-    const struct sfid__slot_want want = want_of(h, reply);
-    snprintf(name, sizeof name, "pid-%" PRIu64, reply->pid);
+    const struct sfid__slot_want want = want_of(h, grant);
+    snprintf(name, sizeof name, "pid-%" PRIu64, grant->pid);
     int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err) : take_slot_of(h, name, &want, err);
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
-    const uint64_t tick = sfid__grant_position(h, sfid__holder_last_record(h), reply, 0) >> h->generator->layout.seq_bits;
-    rc = refuse_far(h, reply->pid, tick, err);
+    const uint64_t tick = sfid__grant_position(h, sfid__holder_last_record(h), grant, 0) >> h->generator->layout.seq_bits;
+    rc = refuse_far(h, grant->pid, tick, err);
     if (rc == 0 && picky && !range_of_one(h) && tick > near)
-        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", reply->pid);
+        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", grant->pid);
     if (h->shared)
-        return sfid__share_name_end(h, &naming, reply->pid, rc == 0, err) < 0 ? err->code : rc;
+        return sfid__share_name_end(h, &naming, grant->pid, rc == 0, err) < 0 ? err->code : rc;
     if (rc < 0)
         sfid__slot_drop(&h->slot);
     return rc;

@@ -23,7 +23,6 @@ struct sfid__holder {
     bool by_host;    /* the pid is the worker's, and the leased one stands for a part of its sequence */
     uint64_t worker; /* by_host: as in the settings */
     struct sfid__slot slot;
-    struct sfid__reply reply; /* the store's last one */
     struct sfid__error error; /* why the last failure happened */
     uint64_t tick;            /* the clock's when the step began, or after its last question to the store */
     int64_t now_ms, wall_ms;  /* the same moment: monotonic, and by the clock */
@@ -46,8 +45,9 @@ struct sfid__holder {
     bool shared;                    /* one page for all processes of the app: share.h */
     unsigned page;                  /* shared: which page that is */
     uint64_t reign;                 /* shared: page->reign when this process's keeper sat down; 0: it never did */
-    int (*accept)(void *holder, const struct sfid__reply *reply, bool picky, struct sfid__error *err); /* as in struct sfid__ask */
-    struct sfid__noticed *noticed; /* at the open. NULL: nothing that is to be reported */
+    int (*accept)(void *holder, const struct sfid__lease_event *grant, bool picky,
+                  struct sfid__error *err); /* as in struct sfid__ask */
+    struct sfid__noticed *noticed;          /* at the open. NULL: nothing that is to be reported */
 
     /* Called for each event to report; NULL: nobody listens. */
     sfid__teller *tell;

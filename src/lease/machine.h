@@ -106,7 +106,7 @@ enum sfid__lease_event_kind {
     SFID__LEASE_OPEN,    /* the caller wants a pid; start and random are set */
     SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, warm, start */
     SFID__LEASE_WAKE,    /* time has passed, or the generator poked; position */
-    SFID__LEASE_ANSWER,  /* the store answered: exchange, answer, and that answer's members */
+    SFID__LEASE_ANSWER,  /* what the store has filled in: exchange, answer, and that answer's members */
     SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */
     SFID__LEASE_UNFIT,   /* the grant could not get a record */
     SFID__LEASE_COPIED,  /* this machine is a copy of the one that asked for the lease; no answer of before counts */
@@ -140,6 +140,12 @@ struct sfid__lease_event {
     bool warm; /* and cold: its window is open */
     bool idle; /* the next position lies too far ahead of the clock to be issued now */
     bool bare; /* ADOPTED: the store's bound lies below the next position */
+
+    /* ANSWER, granted: for the holder, which begins a record. */
+    uint64_t bound; /* word: every position of this pid below it may have been issued */
+    uint64_t page;  /* nonce of the page that last used the pid: any other is out of date. 0: not known */
+    bool exact;     /* the bound is where the pid was released, not a bound ahead of that */
+    bool guessed;   /* the bound is stored nowhere */
 };
 
 /* ---- actions --------------------------------------------------------------- */

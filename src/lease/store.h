@@ -16,7 +16,6 @@
 
 #include <sfid.h>
 
-struct sfid__reply;
 struct sfid__settings;
 struct sfid__slot;
 
@@ -40,7 +39,7 @@ struct sfid__ask {
      * pid's page. 0 to take it; SFID_EBUSY to pass it over; SFID_EAGAIN to take it only if there is nothing better
      * (while picky); another code ends the claim with that code. NULL: take it.
      */
-    int (*accept)(void *accepter, const struct sfid__reply *reply, bool picky, struct sfid__error *err);
+    int (*accept)(void *accepter, const struct sfid__lease_event *grant, bool picky, struct sfid__error *err);
     void *accepter;
     struct sfid__passed_over *passed_over; /* claim: the pids whose files cannot be used */
 
@@ -49,26 +48,15 @@ struct sfid__ask {
     void *listener;
 };
 
-struct sfid__reply {
-    uint64_t pid;
-    uint64_t position;     /* word: every position of this pid below it may have been issued */
-    bool exact;            /* the position is where the pid was released, not a bound ahead of that */
-    bool guessed;          /* the position is a bound that is stored nowhere */
-    uint64_t page;         /* nonce of the page that last used the pid: any other is out of date. 0: not known */
-    uint64_t floor, limit; /* ticks of the granted window; equal: none so far */
-    uint64_t start;        /* SFID__LATER: the pid to look at next */
-    int64_t after_ms;      /* SFID__LATER: and after how long */
-};
-
 struct sfid__store;
 
 struct sfid__store_ops {
-    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *reply set, or why not with *err. */
-    enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+    /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *grant set, or why not with *err. */
+    enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                      struct sfid__error *err);
 
-    /* As SFID__DO_RENEW asks. SFID__GRANTED with reply->limit, never below the limit asked with, or why not with *err. */
-    enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+    /* As SFID__DO_RENEW asks. SFID__GRANTED with grant->limit, never below the limit asked with, or why not with *err. */
+    enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                      struct sfid__error *err);
 
     /*

@@ -67,17 +67,17 @@ static int open_app(const struct local_store *s, struct sfid__dir *app, struct s
     return rc;
 }
 
-static struct sfid__reply reply_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
+static struct sfid__lease_event grant_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
     const uint64_t tick = at->word >> s->layout.seq_bits;
-    return (struct sfid__reply){
-        .pid = pid, .position = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
+    return (struct sfid__lease_event){
+        .pid = pid, .bound = at->word, .exact = at->exact, .page = at->page, .floor = tick, .limit = tick};
 }
 
 /* A claim that looks at one pid after another. */
 struct quest {
     const struct sfid__dir *app;
     const struct sfid__ask *ask;
-    struct sfid__reply *reply;
+    struct sfid__lease_event *grant;
     struct sfid__error *err;
     bool picky;
     bool only;      /* the only pid that will do */
@@ -113,19 +113,19 @@ static int64_t door_until(const struct quest *q) {
 /* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
 static int take_pid(struct local_store *s, const struct quest *q, uint64_t pid) {
     const struct sfid__ask *ask = q->ask;
-    struct sfid__reply *reply = q->reply;
+    struct sfid__lease_event *grant = q->grant;
     struct sfid__position at;
     const struct sfid__mark_want want = {pid, s->fingerprint, s->synced, s->shared, door_until(q)};
     int rc = sfid__mark_take(&s->mark, q->app, &want, &at, q->err);
     if (rc < 0)
         return rc;
     const bool guessed = guess(s, ask->now, &at);
-    *reply = reply_of(s, pid, &at);
-    reply->guessed = guessed;
-    if (s->far.only && sfid__mark_is_far(&s->far, reply->limit, ask->now))
-        rc = sfid__mark_refuse_far(&s->far, "mark", q->app->path, pid, reply->limit, ask->now, q->err);
+    *grant = grant_of(s, pid, &at);
+    grant->guessed = guessed;
+    if (s->far.only && sfid__mark_is_far(&s->far, grant->limit, ask->now))
+        rc = sfid__mark_refuse_far(&s->far, "mark", q->app->path, pid, grant->limit, ask->now, q->err);
     else
-        rc = ask->accept ? ask->accept(ask->accepter, reply, q->picky, q->err) : 0;
+        rc = ask->accept ? ask->accept(ask->accepter, grant, q->picky, q->err) : 0;
     if (rc < 0)
         sfid__mark_drop(&s->mark);
     return rc;
@@ -189,10 +189,10 @@ static int all_taken(const struct local_store *s, const struct sfid__dir *app, u
                       to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not show which", lockers, s->app);
 }
 
-static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
-                    struct sfid__error *err) {
+static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask,
+                    struct sfid__lease_event *grant, struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
-    struct quest q = {app, ask, reply, err, from < to, from == to, UINT64_MAX};
+    struct quest q = {app, ask, grant, err, from < to, from == to, UINT64_MAX};
     const uint64_t prefer = s->store.prefer;
     if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
         const int rc = take_pid(s, &q, prefer);
@@ -224,10 +224,10 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
  * page and mark are both gone, for example because other directories were mounted over ours, nothing is left that
  * another process would meet. The old mark stays locked then: its file may still exist and come back.
  */
-static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
+static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant, struct sfid__error *err) {
     struct sfid__position at;
     if (sfid__mark_in_place(&s->mark, &at)) {
-        *reply = reply_of(s, s->pid, &at);
+        *grant = grant_of(s, s->pid, &at);
         return s->let_in && s->mark.alone_fd > 0 ? sfid__mark_share(&s->mark, &s->by_fd, err) : 0;
     }
     if (ask->slot && !sfid__slot_in_place(ask->slot))
@@ -239,42 +239,43 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
 }
 
 /* A pid whose mark was lost, on a page that others use as well: one of them may have made the mark anew. */
-static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask, struct sfid__reply *reply,
-                        struct sfid__error *err) {
+static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask,
+                        struct sfid__lease_event *grant, struct sfid__error *err) {
     const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true, end_of(ask)};
     struct sfid__position at;
     if (sfid__mark_join(&s->mark, app, &want, ask->page, s->by_fd, err) == 0 && sfid__mark_in_place(&s->mark, &at)) {
-        *reply = reply_of(s, s->pid, &at);
+        *grant = grant_of(s, s->pid, &at);
         return 0;
     }
     sfid__mark_drop(&s->mark);
-    const int rc = claim_in(s, app, ask, reply, err);
+    const int rc = claim_in(s, app, ask, grant, err);
     return rc < 0 ? rc : sfid__mark_share(&s->mark, &s->by_fd, err);
 }
 
-static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__reply *reply, struct sfid__error *err) {
+static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+                      struct sfid__error *err) {
     struct sfid__dir app = SFID__DIR_NONE;
     const unsigned seat = s->mark.seat;
     int rc = open_app(s, &app, err);
     sfid__mark_drop(&s->mark); /* a mark that was lost */
     if (rc == 0)
-        rc = s->had && s->shared ? claim_shared(s, &app, ask, reply, err) : claim_in(s, &app, ask, reply, err);
+        rc = s->had && s->shared ? claim_shared(s, &app, ask, grant, err) : claim_in(s, &app, ask, grant, err);
     s->mark.seat = seat;
     sfid__dir_close(&app);
     return rc;
 }
 
-static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                      struct sfid__error *err) {
     struct local_store *s = self(store);
-    int rc = s->had ? go_on(s, ask, reply, err) : SFID_EAGAIN;
+    int rc = s->had ? go_on(s, ask, grant, err) : SFID_EAGAIN;
     if (rc == SFID_EAGAIN)
-        rc = claim_anew(s, ask, reply, err);
+        rc = claim_anew(s, ask, grant, err);
     if (rc < 0)
         return SFID__REFUSED;
     s->had = true;
-    s->pid = reply->pid;
-    s->page = reply->page;
+    s->pid = grant->pid;
+    s->page = grant->page;
     s->durable = 0;
     s->store.group = s->synced ? sfid__hash(SFID__HASH_SEED, &s->mark.id.device, sizeof s->mark.id.device) : 0;
     return SFID__GRANTED;
@@ -282,13 +283,13 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
 
 /* ---- renew, release -------------------------------------------------------- */
 
-static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                      struct sfid__error *err) {
     struct local_store *s = self(store);
     const uint64_t end = s->store.terms.end;
     uint64_t limit = ask->now < end ? SFID__MIN(ask->now + s->store.terms.window, end) : end;
     limit = SFID__MAX(limit, ask->lease->limit); /* a mark further ahead stays */
-    *reply = (struct sfid__reply){.pid = s->pid, .limit = limit};
+    *grant = (struct sfid__lease_event){.pid = s->pid, .limit = limit};
     if (limit <= s->durable && ask->page == s->page)
         return SFID__GRANTED;
     if (ask->lease->pid != s->pid) { /* a parent's keeper may have changed the pid: our lock is another pid's */

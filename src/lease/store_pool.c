@@ -155,26 +155,26 @@ static void note_member(struct pool_store *s, struct member *m) {
 
 /* ---- operations ------------------------------------------------------------ */
 
-static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__ask *ask, const struct sfid__reply *reply,
+static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__ask *ask, const struct sfid__lease_event *grant,
                                        enum sfid__lease_answer answer) {
-    s->window = reply->limit - SFID__MIN(ask->now, reply->limit);
+    s->window = grant->limit - SFID__MIN(ask->now, grant->limit);
     return answer;
 }
 
 static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__ask *ask,
-                                          struct sfid__reply *reply, struct sfid__error *err) {
+                                          struct sfid__lease_event *grant, struct sfid__error *err) {
     struct sfid__lease_action lease = *ask->lease;
     struct sfid__ask part = *ask;
     part.lease = &lease;
     lease.start = m->pid_min + lease.start % (m->pid_max - m->pid_min + 1);
     if (ask->deadline_ms)
         part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
-    const enum sfid__lease_answer answer = m->store->ops->claim(m->store, &part, reply, err);
+    const enum sfid__lease_answer answer = m->store->ops->claim(m->store, &part, grant, err);
     note_member(s, m);
-    reply->start = ask->lease->start;
-    if (answer == SFID__GRANTED && (reply->pid < m->pid_min || reply->pid > m->pid_max)) {
+    grant->start = ask->lease->start;
+    if (answer == SFID__GRANTED && (grant->pid < m->pid_min || grant->pid > m->pid_max)) {
         sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server,
-                   reply->pid);
+                   grant->pid);
         return SFID__REFUSED;
     }
     return answer;
@@ -191,7 +191,7 @@ static bool pool_may_go_on(const struct sfid__ask *ask) {
  * The first server that grants a pid. A server that has none now says when to come again; that outranks a failure of
  * another one, and only a refusal by all of them is a refusal.
  */
-static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                           struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
     enum sfid__lease_answer worst = SFID__REFUSED;
@@ -200,20 +200,20 @@ static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struc
     for (unsigned i = 0; i < s->count && (i == 0 || pool_may_go_on(ask)); i++) {
         struct sfid__error why = {.code = 0};
         const unsigned at = (turn + i) % s->count;
-        const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, reply, &why);
+        const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, grant, &why);
         if (answer == SFID__GRANTED) {
             s->turn = at;
-            return granted(s, ask, reply, answer);
+            return granted(s, ask, grant, answer);
         }
         if (answer == SFID__LATER)
-            after_ms = SFID__MIN(after_ms, reply->after_ms);
+            after_ms = SFID__MIN(after_ms, grant->after_ms);
         if (answer == SFID__LATER && worst != SFID__LATER)
             s->turn = at;
         if (why.code && (worst != SFID__LATER || answer == SFID__LATER))
             *err = why;
         worst = answer == SFID__LATER || worst == SFID__LATER ? SFID__LATER : answer == SFID__FAILED ? answer : worst;
     }
-    reply->after_ms = after_ms;
+    grant->after_ms = after_ms;
     return worst;
 }
 
@@ -224,7 +224,7 @@ static uint64_t reserve(const struct pool_store *s) { return SFID__MAX(s->window
  * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
  * meanwhile, and never shows the old lease again.
  */
-static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                           struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
     struct member *m = member_of(s, ask->lease->pid);
@@ -232,10 +232,10 @@ static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struc
         sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->lease->pid);
         return SFID__LOST;
     }
-    const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, reply, err);
+    const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, grant, err);
     note_member(s, m);
     if (answer == SFID__GRANTED || answer == SFID__SWITCHED)
-        return granted(s, ask, reply, answer);
+        return granted(s, ask, grant, answer);
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
     if (!failed || ask->now + reserve(s) < ask->lease->limit)
         return answer;

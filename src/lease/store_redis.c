@@ -201,7 +201,7 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
 
 /* ---- claim ----------------------------------------------------------------- */
 
-static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                             struct sfid__error *err) {
     uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which all pids without a record are granted */
     if (s->app.reply.count < 6 || !sfid__redis_app_numbers(&s->app, 2, 3, n) || n[1] > POLL_MOST_MS)
@@ -210,11 +210,11 @@ static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct 
     note_witness(s, 0);
     note_stranger(s, ask, 6);
     const uint64_t tick = SFID__MIN(n[0], s->store.terms.end), open_tick = SFID__MIN(n[2], s->store.terms.end);
-    reply->start = ask->lease->start;
-    reply->after_ms = (int64_t)n[1];
+    grant->start = ask->lease->start;
+    grant->after_ms = (int64_t)n[1];
     /* This is the last question, or the next has less time than an answer may take. */
     const int64_t now = sfid__deadline_now_ms();
-    if (ask->give_up_ms - now <= reply->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
+    if (ask->give_up_ms - now <= grant->after_ms + s->store.exchange_ms && now - s->explained_ms > EXPLAIN_MS) {
         s->explained_ms = now;
         sfid__redis_explain(&s->app, tick, open_tick, (struct sfid__deadline){.at_ms = ask->give_up_ms, .stop = ask->stop}, err);
     }
@@ -228,17 +228,17 @@ static enum sfid__lease_answer settled(struct redis_store *s, enum sfid__lease_a
     return answer;
 }
 
-static bool read_grant(const struct redis_store *s, struct sfid__reply *reply) {
+static bool read_grant(const struct redis_store *s, struct sfid__lease_event *grant) {
     uint64_t n[3]; /* floor, limit, pid */
     if (!sfid__redis_app_numbers(&s->app, 2, 3, n) || n[0] >= n[1])
         return false;
-    reply->limit = SFID__MIN(n[1], s->store.terms.end);
-    reply->floor = SFID__MIN(n[0], reply->limit);
-    reply->pid = n[2];
+    grant->limit = SFID__MIN(n[1], s->store.terms.end);
+    grant->floor = SFID__MIN(n[0], grant->limit);
+    grant->pid = n[2];
     return true;
 }
 
-static enum sfid__lease_answer redis_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer redis_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct redis_store *s = redis_self(store);
     char start[NUMBER], nonce[HEX], base[BASE];
@@ -250,13 +250,13 @@ static enum sfid__lease_answer redis_claim(struct sfid__store *store, const stru
         return failed(s);
     s->trusts = false; /* the server knows the app now; should it forget, others may hold pids */
     if (s->app.word == SFID__REDIS_RETRY)
-        return wait_for_pid(s, ask, reply, err);
-    if (s->app.word != SFID__REDIS_OK || !read_grant(s, reply))
+        return wait_for_pid(s, ask, grant, err);
+    if (s->app.word != SFID__REDIS_OK || !read_grant(s, grant))
         return nonsense(s, "claim", err);
     note_era(s, ask, 5);
     note_witness(s, ask->lease->token);
     note_stranger(s, ask, 6);
-    note_replicas(s, ask, reply->pid);
+    note_replicas(s, ask, grant->pid);
     return settled(s, SFID__GRANTED);
 }
 
@@ -297,7 +297,7 @@ static enum sfid__lease_answer redis_lost(struct redis_store *s, const struct sf
     return SFID__LOST;
 }
 
-static enum sfid__lease_answer redis_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer redis_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct redis_store *s = redis_self(store);
     struct shown shown;
@@ -314,17 +314,17 @@ static enum sfid__lease_answer redis_renew(struct sfid__store *store, const stru
     const enum sfid__redis_word w = s->app.word;
     if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN || w == SFID__REDIS_TAKEN)
         return redis_lost(s, ask, err);
-    if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, reply)) {
+    if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, grant)) {
         note_era(s, ask, 5);
         note_witness(s, ask->lease->move_token);
-        note_replicas(s, ask, reply->pid);
+        note_replicas(s, ask, grant->pid);
         return settled(s, SFID__SWITCHED);
     }
     uint64_t n[2]; /* limit, pid */
     if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_numbers(&s->app, 3, 2, n) || n[1] != ask->lease->pid)
         return nonsense(s, "renew", err);
-    reply->pid = n[1];
-    reply->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
+    grant->pid = n[1];
+    grant->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
     note_era(s, ask, 5);
     note_witness(s, ask->lease->token);
     return settled(s, SFID__GRANTED);

@@ -17,14 +17,8 @@ void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a) {
 }
 
 /* A pid that was granted, and is not to be used: nothing was issued from it, and its record, if there is one, is closed. */
-static void give_back(struct sfid__holder *h, uint64_t token, uint64_t nonce) {
-    const struct sfid__lease_action lease = {.kind = SFID__DO_RELEASE,
-                                             .pid = h->reply.pid,
-                                             .token = token,
-                                             .nonce = nonce,
-                                             .floor = h->reply.floor,
-                                             .limit = h->reply.limit};
-    const struct sfid__ask ask = {.lease = &lease, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
+static void give_back(struct sfid__holder *h, const struct sfid__lease_action *lease) {
+    const struct sfid__ask ask = {.lease = lease, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
     struct sfid__error ignored;
     h->store->ops->release(h->store, &ask, 0, &ignored);
 }
@@ -40,10 +34,13 @@ static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action 
     const bool claim = a->kind == SFID__DO_CLAIM;
     if (e->answer == SFID__GRANTED && !claim)
         return true;
-    if (e->answer == SFID__GRANTED)
-        give_back(h, a->token, a->nonce);
-    else if (e->answer == SFID__SWITCHED)
-        give_back(h, a->move_token, a->move_nonce);
+    const struct sfid__lease_action granted = {.pid = e->pid,
+                                               .token = claim ? a->token : a->move_token,
+                                               .nonce = claim ? a->nonce : a->move_nonce,
+                                               .floor = e->floor,
+                                               .limit = e->limit};
+    if (e->answer == SFID__GRANTED || e->answer == SFID__SWITCHED)
+        give_back(h, &granted);
     else if (e->answer == SFID__FOREIGN)
         sfid__record_close(sfid__holder_last_record(h)); /* R12; the other keeper is only told that the pid is lost */
     return false;
@@ -54,7 +51,7 @@ bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_acti
     if (!sfid__holder_shares_lease(h) || !h->lease.opened || h->lease.state == SFID__LEASE_ENDED) /* the last one is alone */
         return true;
     if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
-        give_back(h, a->token, a->nonce);
+        give_back(h, a);
         counts = false;
     } else if (e->kind == SFID__LEASE_COPIED) {
         counts = !sfid__holder_is_late(h); /* the one that counts notices it, too */

@@ -40,7 +40,7 @@ static void note_renewal(struct fake_store *s) {
         atomic_store(&s->longest_ms, since);
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
@@ -50,11 +50,11 @@ static enum sfid__lease_answer store_claim(struct sfid__store *store, const stru
         sfid__fail(err, SFID_EBUSY, "somebody has it");
         return SFID__REFUSED;
     }
-    *reply = (struct sfid__reply){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
+    *grant = (struct sfid__lease_event){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
@@ -68,11 +68,11 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
     if (atomic_exchange(&s->meets, 0))
         return SFID__FOREIGN;
     if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
-        *reply = (struct sfid__reply){
+        *grant = (struct sfid__lease_event){
             .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
         return SFID__SWITCHED;
     }
-    *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
+    *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
     return SFID__GRANTED;
 }
 

@@ -30,26 +30,26 @@ static void meanwhile(void (*what)(void)) {
         what();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
     server.claims++;
     server.claimed = *ask->lease;
     meanwhile(server.at_claim);
-    *reply = (struct sfid__reply){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
+    *grant = (struct sfid__lease_event){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     server.renewals++;
     server.renewed = *ask->lease;
     meanwhile(server.at_renewal);
     sfid__fail(err, SFID_ELEASE, "not held");
     if (server.renewal == SFID__GRANTED)
-        *reply = (struct sfid__reply){.limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
+        *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
     if (server.renewal == SFID__SWITCHED)
-        *reply = (struct sfid__reply){.pid = MOVED_TO, .floor = ask->now, .limit = ask->now + s->terms.first_window};
+        *grant = (struct sfid__lease_event){.pid = MOVED_TO, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return server.renewal;
 }
 

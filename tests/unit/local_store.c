@@ -15,7 +15,7 @@ static const sfid_layout layout = SFID_LAYOUT(41, 3, 12, 1, SFID_EPOCH_MS);
 static char state_dir[4200];
 static struct sfid__error err;
 static struct sfid__passed_over passed_over;
-static struct sfid__reply reply;
+static struct sfid__lease_event grant;
 static bool shares; /* stores are made for processes that share */
 static int door = -1;
 static bool into_the_door;
@@ -37,7 +37,7 @@ static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
 /* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the claim. */
 static struct opinion { unsigned busy, far, broken, unusable, seen; } opinion;
 
-static int accept(void *accepter, const struct sfid__reply *r, bool picky, struct sfid__error *e) {
+static int accept(void *accepter, const struct sfid__lease_event *r, bool picky, struct sfid__error *e) {
     struct opinion *o = accepter;
     o->seen++;
     if (into_the_door) { /* after the mark is taken, another process of the app comes in between */
@@ -66,19 +66,19 @@ static enum sfid__lease_answer claim(struct sfid__store *store) {
     const struct sfid__ask ask = {
         .lease = &action, .now = NOW, .accept = accept, .accepter = &opinion, .passed_over = &passed_over};
     err = (struct sfid__error){.code = 0};
-    reply = (struct sfid__reply){.pid = 4711};
-    return store->ops->claim(store, &ask, &reply, &err);
+    grant = (struct sfid__lease_event){.pid = 4711};
+    return store->ops->claim(store, &ask, &grant, &err);
 }
 
 /* The pid claimed by a store of its own; a code when there is none. */
-static int64_t claim_with(struct sfid__store *store) { return claim(store) == SFID__GRANTED ? (int64_t)reply.pid : err.code; }
+static int64_t claim_with(struct sfid__store *store) { return claim(store) == SFID__GRANTED ? (int64_t)grant.pid : err.code; }
 
 static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid, uint64_t limit, uint64_t page) {
     const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit};
     const struct sfid__ask ask = {.lease = &action, .now = now, .page = page};
     err = (struct sfid__error){.code = 0};
-    reply = (struct sfid__reply){.pid = 4711};
-    return store->ops->renew(store, &ask, &reply, &err);
+    grant = (struct sfid__lease_event){.pid = 4711};
+    return store->ops->renew(store, &ask, &grant, &err);
 }
 
 static void drop(struct sfid__store *store) { store->ops->drop(store); }
@@ -155,13 +155,13 @@ static void as_the_caller_likes(void) {
 
 static void windows(void) {
     struct sfid__store *s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && reply.position == 0 && reply.floor == reply.limit && reply.page == 0 && !reply.exact,
+    ok(claim(s) == SFID__GRANTED && grant.bound == 0 && grant.floor == grant.limit && grant.page == 0 && !grant.exact,
        "a pid never used is granted, with no window so far");
     ok(renew(s, NOW, 6, 0, 77) == SFID__GRANTED, "it is renewed");
-    is_u64(reply.limit, NOW + WINDOW, "to what was asked for ahead");
+    is_u64(grant.limit, NOW + WINDOW, "to what was asked for ahead");
     ok(renew(s, NOW - 500, 6, NOW + WINDOW, 77) == SFID__GRANTED, "and again when the clock went back");
-    is_u64(reply.limit, NOW + WINDOW, "never to less");
-    ok(renew(s, s->terms.end - 5, 6, NOW + WINDOW, 77) == SFID__GRANTED && reply.limit == s->terms.end,
+    is_u64(grant.limit, NOW + WINDOW, "never to less");
+    ok(renew(s, s->terms.end - 5, 6, NOW + WINDOW, 77) == SFID__GRANTED && grant.limit == s->terms.end,
        "never past the end of the layout");
     drop(s);
 
@@ -169,21 +169,21 @@ static void windows(void) {
     const uint64_t ahead = (uint64_t)(NOW + 5000) << 12 | 77;
     const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = 5, .limit = NOW + 5000};
     const struct sfid__ask far = {.lease = &action, .now = NOW, .page = 3, .position = ahead};
-    ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &reply, &err) == SFID__GRANTED, "a pid that stands past its window");
+    ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &grant, &err) == SFID__GRANTED, "a pid that stands past its window");
     drop(s);
     s = make(-1, 5, 5);
-    ok(claim(s) == SFID__GRANTED && reply.position == ahead, "is marked where it stands, not where the tick begins");
+    ok(claim(s) == SFID__GRANTED && grant.bound == ahead, "is marked where it stands, not where the tick begins");
     drop(s);
 
     s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && reply.position == s->terms.end << 12 && !reply.exact && reply.page == 77,
+    ok(claim(s) == SFID__GRANTED && grant.bound == s->terms.end << 12 && !grant.exact && grant.page == 77,
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__ask ask = {.now = NOW};
     ok(s->ops->is_last(s, NULL), "who is alone leaves last");
     s->ops->release(s, &ask, 4711, &err);
     drop(s);
     s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && reply.position == 4711 && reply.exact && reply.page == 77, "and gives back an exact position");
+    ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page == 77, "and gives back an exact position");
     drop(s);
 }
 
@@ -280,17 +280,17 @@ static void lost_with_its_page(void) {
     ok(renew(s, NOW, 3, 0, 9) == SFID__GRANTED, "and renewed");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST, "with the state directory gone it is lost");
-    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
+    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
     ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"), "it says \"%s\"", err.text);
     ok(stat(state_dir, &st) < 0, "and no state directory is made");
     need(rename(moved, state_dir) >= 0, "cannot move %s back", state_dir);
     is_i64(claim_with(other), SFID_ENOPID, "the directory comes back: the mark was locked all the time");
-    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.page == 9 && reply.position == (uint64_t)(NOW + WINDOW) << 12,
+    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__GRANTED && grant.page == 9 && grant.bound == (uint64_t)(NOW + WINDOW) << 12,
        "and its holder goes on with it as it was");
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     ask.slot = NULL;
-    ok(s->ops->claim(s, &ask, &reply, &err) == SFID__GRANTED && reply.position == 0, "with its page there the mark is made anew");
+    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__GRANTED && grant.bound == 0, "with its page there the mark is made anew");
     drop(s);
     drop(other);
 }

@@ -321,8 +321,8 @@ static void beside_another(void) {
     /* All die. A process that does not share takes the pid, and finds three good records, the last one lower than the one in use. */
     sfid__record_close(r);
     const struct sfid__holder alone = {.slot = {.page = page, .records = 3}};
-    const struct sfid__reply reply = {.pid = 7, .page = page->id.nonce};
-    is_u64(sfid__grant_position(&alone, &page->records[2], &reply, 0), AT(600, 0),
+    const struct sfid__lease_event grant = {.pid = 7, .page = page->id.nonce};
+    is_u64(sfid__grant_position(&alone, &page->records[2], &grant, 0), AT(600, 0),
            "a process that is alone goes on behind the one in use");
 }
 
@@ -333,34 +333,34 @@ static void granted(void) {
     struct sfid__record *r = append(0, 7, AT(500, 0), 700, 500, 10);
     atomic_store(&r->word, AT(600, 5));
     struct sfid__holder h = {.slot = {.page = page, .records = 1}, .beside = {.nonce = 66, .position = AT(590, 0)}};
-    struct sfid__reply reply = {.pid = 7, .page = 55, .position = AT(900, 0)};
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(600, 5), "the mark names this page, which is exact");
-    reply.page = 66;
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(600, 5), "or the page beside it");
-    reply.page = 77;
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "of another page the mark is the bound");
-    reply.page = 55;
-    reply.exact = true;
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "so is an exact one");
-    reply = (struct sfid__reply){.pid = 7, .page = 77};
+    struct sfid__lease_event grant = {.pid = 7, .page = 55, .bound = AT(900, 0)};
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(600, 5), "the mark names this page, which is exact");
+    grant.page = 66;
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(600, 5), "or the page beside it");
+    grant.page = 77;
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(900, 0), "of another page the mark is the bound");
+    grant.page = 55;
+    grant.exact = true;
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(900, 0), "so is an exact one");
+    grant = (struct sfid__lease_event){.pid = 7, .page = 77};
     h.beside.position = AT(610, 0);
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(610, 0), "of two pages the further one counts");
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(610, 0), "of two pages the further one counts");
     h.beside.position = 0;
-    reply.pid = 8;
-    is_u64(sfid__grant_position(&h, r, &reply, 42), 42, "if nobody knows anything, it begins where it may");
+    grant.pid = 8;
+    is_u64(sfid__grant_position(&h, r, &grant, 42), 42, "if nobody knows anything, it begins where it may");
 
     h.lease.terms.testifies = true;
-    is_u64(sfid__grant_position(&h, r, &reply, AT(650, 0)), AT(650, 0), "a server's grant of another pid begins where it says");
-    is_u64(sfid__grant_position(&h, NULL, &reply, AT(650, 0)), AT(650, 0), "and so without a record");
-    reply.pid = 7;
-    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(601, 0), "beside an open record as well");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(650, 0)), AT(650, 0), "a server's grant of another pid begins where it says");
+    is_u64(sfid__grant_position(&h, NULL, &grant, AT(650, 0)), AT(650, 0), "and so without a record");
+    grant.pid = 7;
+    is_u64(sfid__grant_position(&h, r, &grant, AT(601, 0)), AT(601, 0), "beside an open record as well");
     sfid__record_close(r);
-    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(600, 5), "with a closed one the rest of its tick is used");
-    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 4)), AT(600, 5), "up to the length of a tick");
-    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 5)), AT(601, 5), "and not beyond");
-    is_u64(sfid__grant_position(&h, r, &reply, AT(600, 0)), AT(600, 5), "nor is anything below it");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(601, 0)), AT(600, 5), "with a closed one the rest of its tick is used");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(601, 4)), AT(600, 5), "up to the length of a tick");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(601, 5)), AT(601, 5), "and not beyond");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(600, 0)), AT(600, 5), "nor is anything below it");
     atomic_store(&r->limit, 600);
-    is_u64(sfid__grant_position(&h, r, &reply, AT(601, 0)), AT(601, 0), "nor the rest of a tick that was not granted");
+    is_u64(sfid__grant_position(&h, r, &grant, AT(601, 0)), AT(601, 0), "nor the rest of a tick that was not granted");
 }
 
 /* A copy of the machine may have issued IDs as far ahead of the clock as the process it was copied from. */
@@ -370,13 +370,13 @@ static void after_copy(void) {
     struct sfid__generator g = {.layout = layout, .max_ahead = 10};
     struct sfid__store store = {.terms = {.window = 300, .end = 100000}};
     struct sfid__holder h = {.generator = &g, .store = &store, .slot = {.page = page, .records = 1}, .tick = 600, .shunned = true};
-    struct sfid__reply reply = {.pid = 7, .page = page->id.nonce};
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(611, 0), "behind a copy a pid begins above the clock and max_ahead");
+    struct sfid__lease_event grant = {.pid = 7, .page = page->id.nonce};
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(611, 0), "behind a copy a pid begins above the clock and max_ahead");
     h.shared = true;
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(751, 0),
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(751, 0),
            "of a shared page above half a window: the most that any process may");
-    reply.position = AT(900, 0);
-    is_u64(sfid__grant_position(&h, r, &reply, 1), AT(900, 0), "and above the mark");
+    grant.bound = AT(900, 0);
+    is_u64(sfid__grant_position(&h, r, &grant, 1), AT(900, 0), "and above the mark");
 }
 
 int main(void) {

@@ -218,24 +218,24 @@ static void once(void (**what)(void)) {
         then();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
     server.token[server.claims++ % COUNT(server.token)] = ask->lease->token;
     once(&server.at_claim);
-    *reply = (struct sfid__reply){.after_ms = 100};
+    *grant = (struct sfid__lease_event){.after_ms = 100};
     if (server.is_full)
         return SFID__LATER;
-    *reply = (struct sfid__reply){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
+    *grant = (struct sfid__lease_event){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__reply *reply,
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
     server.renewals++;
     once(&server.at_renewal);
-    *reply = (struct sfid__reply){.pid = ask->lease->pid, .limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
+    *grant = (struct sfid__lease_event){.pid = ask->lease->pid, .limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
     return SFID__GRANTED;
 }
 
