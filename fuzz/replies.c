@@ -209,18 +209,22 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
     struct sfid__store *store;
     struct sfid__error err = {.code = 0};
     struct sfid__lease_event grant = {0};
-    const struct sfid__lease_action lease = {
-        .pid = renew ? 5 : 0, .token = 1, .nonce = 2, .next_nonce = 3, .limit = renew ? 1000 : 0};
-    const struct sfid__ask ask = {.lease = &lease, .give_up_ms = renew ? SFID__FOREVER : 1};
+    const struct sfid__lease_action ask = {.pid = renew ? 5 : 0,
+                                           .token = 1,
+                                           .nonce = 2,
+                                           .next_nonce = 3,
+                                           .limit = renew ? 1000 : 0,
+                                           .deadline_ms = SFID__FOREVER,
+                                           .give_up_ms = renew ? SFID__FOREVER : 1};
     HOLDS(sfid__store_redis.make(&store, settings, "machine:0", &err) == 0);
     for (int i = 0; i < 2; i++) {
         err = (struct sfid__error){.code = 0};
         const enum sfid__lease_answer answer =
             renew ? store->ops->renew(store, &ask, &grant, &err) : store->ops->claim(store, &ask, &grant, &err);
-        check_answer(store, answer, &grant, &err, &lease);
+        check_answer(store, answer, &grant, &err, &ask);
     }
     if (renew)
-        store->ops->release(store, &ask, 0, &err);
+        store->ops->release(store, &ask, &err);
     store->ops->drop(store);
 }
 

@@ -146,28 +146,20 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
-    struct sfid__passed_over later; /* after the open nobody reports them */
     const bool ends = h->lease.state == SFID__LEASE_ENDED;
     const bool may_do_without = ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened); /* R7, R9 */
     const int64_t whole_ms = h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
-    const struct sfid__ask ask = {.lease = a,
-                                  .position = r ? sfid__record_position(r) : 0,
-                                  .now = h->tick,
-                                  .deadline_ms = SFID__MIN(whole_ms, h->deadline_ms),
-                                  .give_up_ms = h->deadline_ms,
-                                  .stop = h->stop,
-                                  .page = h->slot.page ? h->slot.page->id.nonce : 0,
-                                  .slot = h->slot.page ? &h->slot : NULL,
-                                  .may_move = h->slot.records < SFID__PAGE_RECORDS,
-                                  .opening = !h->lease.opened,
-                                  .accept = h->accept,
-                                  .accepter = h,
-                                  .passed_over = h->noticed ? &h->noticed->passed_over : &later,
-                                  .tell = ends ? NULL : h->tell, /* a close tells what it leaves, and nothing else */
-                                  .listener = h->listener};
+    a->now = h->tick;
+    a->page = h->slot.page ? h->slot.page->id.nonce : 0;
+    a->position = r ? sfid__record_position(r) : 0;
+    a->deadline_ms = SFID__MIN(whole_ms, h->deadline_ms);
+    a->give_up_ms = h->deadline_ms;
+    a->stop = h->stop;
+    if (h->slot.records == SFID__PAGE_RECORDS) /* R11: another pid's record has no room */
+        a->move_token = 0;
     *next = (struct sfid__lease_event){.pid = 0};
-    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, &ask, next, &h->error)
-                                                                     : h->store->ops->renew(h->store, &ask, next, &h->error);
+    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, a, next, &h->error)
+                                                                     : h->store->ops->renew(h->store, a, next, &h->error);
     next->kind = SFID__LEASE_ANSWER;
     next->exchange = a->exchange;
     next->answer = answer;
@@ -186,7 +178,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
  * was sent, a successor may go on with the lease; so a server that does not answer is not sent one. From the first byte on the
  * server may free the pid. If it surely wrote nothing, the lease is what it was before.
  */
-static void release_slot(struct sfid__holder *h, const struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
@@ -194,9 +186,9 @@ static void release_slot(struct sfid__holder *h, const struct sfid__lease_action
         return;
     const bool left = h->left;
     leave_not(h);
-    const struct sfid__ask ask = {
-        .lease = a, .now = h->tick, .deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms)};
-    next->answer = ops->release(h->store, &ask, h->stopped, &h->error);
+    a->position = h->stopped;
+    a->deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms);
+    next->answer = ops->release(h->store, a, &h->error);
     h->left = left && next->answer != SFID__GRANTED && !sfid__grant_is_void(h, r); /* R13: the answer may be the other copy's */
     if (h->left)
         sfid__record_leave(r, true);
@@ -366,8 +358,8 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
 /* ---- for others to see ----------------------------------------------------- */
 
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener, const _Atomic int *stop) {
-    h->tell = teller;
-    h->listener = listener;
+    h->store->tell = h->tell = teller;
+    h->store->listener = h->listener = listener;
     h->stop = stop;
 }
 
@@ -430,6 +422,7 @@ bool sfid__holder_close(struct sfid__holder *h) {
     const bool last = h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
     const bool first_pid = h->shared || h->lease.terms.testifies;
     h->left = false;
+    h->store->tell = NULL; /* a close tells what it leaves, and nothing else */
     h->deadline_ms = sfid__holder_monotonic_ms(h) + CLOSE_MS;
     if (last)
         close = end_record(h);

@@ -189,6 +189,10 @@ static int open_store(struct sfid__holder *h, const char *machine) {
     if (rc < 0)
         return rc;
     atomic_init(&h->store->replicas, -1);
+    h->store->accept = accept_pid;
+    h->store->accepter = h;
+    h->store->passed_over = &h->noticed->passed_over;
+    h->store->slot = &h->slot;
     rc = h->shared ? get_shared(h, machine) : get_pid(h);
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
@@ -199,6 +203,8 @@ static int open_store(struct sfid__holder *h, const char *machine) {
 static void keep_noticed(struct sfid__holder *h) {
     if (h->noticed->passed_over.count || h->noticed->untrusted.code || h->noticed->stateless.code)
         return;
+    if (h->store)
+        h->store->passed_over = NULL;
     free(h->noticed);
     h->noticed = NULL;
 }
@@ -213,7 +219,6 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     h->synced = settings->synced;
     h->shared = settings->shared;
     h->deadline_ms = deadline_ms;
-    h->accept = accept_pid;
     if ((h->noticed = calloc(1, sizeof *h->noticed)) == NULL)
         return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");
     char machine[SFID__MACHINE_ID];

@@ -45,9 +45,7 @@ struct sfid__holder {
     bool shared;                    /* one page for all processes of the app: share.h */
     unsigned page;                  /* shared: which page that is */
     uint64_t reign;                 /* shared: page->reign when this process's keeper sat down; 0: it never did */
-    int (*accept)(void *holder, const struct sfid__lease_event *grant, bool picky,
-                  struct sfid__error *err); /* as in struct sfid__ask */
-    struct sfid__noticed *noticed;          /* at the open. NULL: nothing that is to be reported */
+    struct sfid__noticed *noticed;  /* at the open. NULL: nothing that is to be reported */
 
     /* Called for each event to report; NULL: nobody listens. */
     sfid__teller *tell;

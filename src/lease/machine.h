@@ -172,6 +172,14 @@ struct sfid__lease_action {
     uint64_t exchange, pid, token, nonce, next_nonce, floor, limit, start;
     uint64_t move_token, move_nonce; /* 0: no other pid is wanted */
     int64_t due_ms;
+
+    /* What the holder adds to a question. */
+    uint64_t now;            /* clock tick */
+    uint64_t page;           /* nonce of the page in use, if there is one */
+    uint64_t position;       /* word of its record, if there is one: it may lie past the limit. RELEASE: the first that is unused */
+    int64_t deadline_ms;     /* monotonic: an answer after this counts as none */
+    int64_t give_up_ms;      /* monotonic: no claim is made again from then on; SFID__FOREVER: sfid_open() has returned */
+    const _Atomic int *stop; /* not 0: the answer should come soon; may be NULL */
 };
 
 enum { SFID__LEASE_ACTIONS = 5 };

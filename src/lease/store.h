@@ -22,42 +22,16 @@ struct sfid__slot;
 /* Called for each event. */
 typedef void sfid__teller(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text);
 
-struct sfid__ask {
-    const struct sfid__lease_action *lease; /* what the machine wants; machine.h says which members are set */
-    uint64_t now;                           /* clock tick */
-    int64_t deadline_ms;                    /* monotonic: an answer after this counts as none. 0: no deadline */
-    int64_t give_up_ms;                     /* monotonic: no claim is made again from then on; SFID__FOREVER: no end */
-    const _Atomic int *stop;                /* not 0: the answer should come soon; may be NULL */
-    uint64_t page;                          /* nonce of the page in use, if there is one */
-    uint64_t position;                      /* word of its record, if there is one: it may lie past the limit */
-    const struct sfid__slot *slot;          /* claim: that page's slot, or NULL */
-    bool may_move;                          /* renewal: another pid's record would have room */
-    bool opening;                           /* claim: sfid_open() has not returned yet */
-
-    /*
-     * Claim: the caller looks at a pid before the store takes it for good, because a store of this host goes by the
-     * pid's page. 0 to take it; SFID_EBUSY to pass it over; SFID_EAGAIN to take it only if there is nothing better
-     * (while picky); another code ends the claim with that code. NULL: take it.
-     */
-    int (*accept)(void *accepter, const struct sfid__lease_event *grant, bool picky, struct sfid__error *err);
-    void *accepter;
-    struct sfid__passed_over *passed_over; /* claim: the pids whose files cannot be used */
-
-    /* For the store's own events; NULL: nobody listens. */
-    sfid__teller *tell;
-    void *listener;
-};
-
 struct sfid__store;
 
 struct sfid__store_ops {
     /* As SFID__DO_CLAIM asks. SFID__GRANTED or SFID__LATER with *grant set, or why not with *err. */
-    enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                     struct sfid__error *err);
+    enum sfid__lease_answer (*claim)(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                     struct sfid__lease_event *grant, struct sfid__error *err);
 
     /* As SFID__DO_RENEW asks. SFID__GRANTED with grant->limit, never below the limit asked with, or why not with *err. */
-    enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                     struct sfid__error *err);
+    enum sfid__lease_answer (*renew)(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                     struct sfid__lease_event *grant, struct sfid__error *err);
 
     /*
      * Gives up this process's share of the pid, before anything is released. True if no other process (a forked child)
@@ -67,11 +41,10 @@ struct sfid__store_ops {
     bool (*is_last)(struct sfid__store *store, struct sfid__slot *slot);
 
     /*
-     * As SFID__DO_RELEASE asks: every position below `position` may have been issued, none from there on. SFID__LOST: the server does
-     * not know the lease, and wrote nothing; SFID__FAILED: it wrote nothing, either; *err says why. SFID__GRANTED: anything else.
+     * As SFID__DO_RELEASE asks: every position below ask->position may have been issued, none from there on. SFID__LOST: the server
+     * does not know the lease, and wrote nothing; SFID__FAILED: it wrote nothing, either; *err says why. SFID__GRANTED: anything else.
      */
-    enum sfid__lease_answer (*release)(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
-                                       struct sfid__error *err);
+    enum sfid__lease_answer (*release)(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__error *err);
 
     /* Whether the server that leases the pid answers, whatever it says; *err says why not. NULL: there is no server. */
     bool (*answers)(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err);
@@ -118,6 +91,20 @@ struct sfid__store {
     _Atomic int64_t skew_ms;  /* how far this host's clock was ahead of the server's then */
     _Atomic int64_t replicas; /* how many replicas had the last claim; -1: not known */
     struct sfid__said *said;  /* part of a store that has a server; NULL: nothing */
+
+    /* For the store's own events; NULL: nobody listens. */
+    sfid__teller *tell;
+    void *listener;
+
+    /*
+     * A claim: the caller looks at a pid before the store takes it for good, because a store of this host goes by the
+     * pid's page. 0 to take it; SFID_EBUSY to pass it over; SFID_EAGAIN to take it only if there is nothing better
+     * (while picky); another code ends the claim with that code. NULL: take it.
+     */
+    int (*accept)(void *accepter, const struct sfid__lease_event *grant, bool picky, struct sfid__error *err);
+    void *accepter;
+    struct sfid__passed_over *passed_over; /* the pids whose files cannot be used; NULL: nobody asks for them */
+    const struct sfid__slot *slot;         /* the caller's; NULL: it has none */
 };
 
 /*

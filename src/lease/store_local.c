@@ -76,12 +76,13 @@ static struct sfid__lease_event grant_of(const struct local_store *s, uint64_t p
 /* A claim that looks at one pid after another. */
 struct quest {
     const struct sfid__dir *app;
-    const struct sfid__ask *ask;
+    const struct sfid__lease_action *ask;
     struct sfid__lease_event *grant;
     struct sfid__error *err;
     bool picky;
     bool only;      /* the only pid that will do */
     uint64_t spare; /* the first pid that would do if there is nothing better */
+    struct sfid__passed_over *passed_over;
 };
 
 /*
@@ -97,12 +98,11 @@ static bool guess(const struct local_store *s, uint64_t now, struct sfid__positi
 }
 
 /* When a claim gives up: sfid_open() at the end of its own time, since no server is waited for; later as for any question. */
-static int64_t end_of(const struct sfid__ask *ask) {
-    const int64_t end_ms = ask->opening ? ask->give_up_ms : ask->deadline_ms;
-    return end_ms ? end_ms : SFID__FOREVER;
+static int64_t end_of(const struct sfid__lease_action *ask) {
+    return ask->give_up_ms != SFID__FOREVER ? ask->give_up_ms : ask->deadline_ms;
 }
 
-static bool is_late(const struct sfid__ask *ask) { return sfid__deadline_now_ms() >= end_of(ask); }
+static bool is_late(const struct sfid__lease_action *ask) { return sfid__deadline_now_ms() >= end_of(ask); }
 
 /* A process that stays in the door of one pid costs little time if another pid will do. */
 static int64_t door_until(const struct quest *q) {
@@ -112,7 +112,7 @@ static int64_t door_until(const struct quest *q) {
 
 /* Takes one pid if it is free and the caller accepts it. 0 with the mark held, or a code. */
 static int take_pid(struct local_store *s, const struct quest *q, uint64_t pid) {
-    const struct sfid__ask *ask = q->ask;
+    const struct sfid__lease_action *ask = q->ask;
     struct sfid__lease_event *grant = q->grant;
     struct sfid__position at;
     const struct sfid__mark_want want = {pid, s->fingerprint, s->synced, s->shared, door_until(q)};
@@ -125,7 +125,7 @@ static int take_pid(struct local_store *s, const struct quest *q, uint64_t pid) 
     if (s->far.only && sfid__mark_is_far(&s->far, grant->limit, ask->now))
         rc = sfid__mark_refuse_far(&s->far, "mark", q->app->path, pid, grant->limit, ask->now, q->err);
     else
-        rc = ask->accept ? ask->accept(ask->accepter, grant, q->picky, q->err) : 0;
+        rc = s->store.accept ? s->store.accept(s->store.accepter, grant, q->picky, q->err) : 0;
     if (rc < 0)
         sfid__mark_drop(&s->mark);
     return rc;
@@ -146,7 +146,7 @@ static int try_all(struct local_store *s, struct quest *q, struct sfid__search *
         if (rc == 0)
             return 0;
         if (is_unusable(rc, q->err))
-            sfid__pass_over(q->ask->passed_over, q->err);
+            sfid__pass_over(q->passed_over, q->err);
         else if (rc != SFID_EBUSY && rc != SFID_EAGAIN)
             return rc;
         else
@@ -155,7 +155,7 @@ static int try_all(struct local_store *s, struct quest *q, struct sfid__search *
             q->spare = pid;
     }
     if (!held)
-        *q->err = q->ask->passed_over->first;
+        *q->err = q->passed_over->first;
     return held ? held : q->err->code;
 }
 
@@ -163,7 +163,7 @@ static int try_all(struct local_store *s, struct quest *q, struct sfid__search *
 static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t to) {
     struct sfid__search search;
     uint64_t tries = 0;
-    q->ask->passed_over->count = 0;
+    q->passed_over->count = 0;
     sfid__search_begin(&search, q->app, from, to);
     const int rc = try_all(s, q, &search, &tries);
     sfid__search_end(&search);
@@ -189,10 +189,12 @@ static int all_taken(const struct local_store *s, const struct sfid__dir *app, u
                       to - from + 1, from, to, s->app, lockers[0] ? "" : "the kernel does not show which", lockers, s->app);
 }
 
-static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask,
+static int claim_in(struct local_store *s, const struct sfid__dir *app, const struct sfid__lease_action *ask,
                     struct sfid__lease_event *grant, struct sfid__error *err) {
     const uint64_t from = s->had ? s->pid : s->store.terms.pid_min, to = s->had ? s->pid : s->store.terms.pid_max;
-    struct quest q = {app, ask, grant, err, from < to, from == to, UINT64_MAX};
+    struct sfid__passed_over unseen;
+    struct quest q = {app,       ask,        grant,      err,
+                      from < to, from == to, UINT64_MAX, s->store.passed_over ? s->store.passed_over : &unseen};
     const uint64_t prefer = s->store.prefer;
     if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
         const int rc = take_pid(s, &q, prefer);
@@ -213,7 +215,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     }
     if (rc == SFID_EBUSY)
         rc = all_taken(s, app, from, to, err);
-    return rc == SFID_ENOPID ? sfid__tell_passed_over(err, ask->passed_over) : rc;
+    return rc == SFID_ENOPID ? sfid__tell_passed_over(err, q.passed_over) : rc;
 }
 
 /*
@@ -224,13 +226,13 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
  * page and mark are both gone, for example because other directories were mounted over ours, nothing is left that
  * another process would meet. The old mark stays locked then: its file may still exist and come back.
  */
-static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant, struct sfid__error *err) {
+static int go_on(struct local_store *s, struct sfid__lease_event *grant, struct sfid__error *err) {
     struct sfid__position at;
     if (sfid__mark_in_place(&s->mark, &at)) {
         *grant = grant_of(s, s->pid, &at);
         return s->let_in && s->mark.alone_fd > 0 ? sfid__mark_share(&s->mark, &s->by_fd, err) : 0;
     }
-    if (ask->slot && !sfid__slot_in_place(ask->slot))
+    if (s->store.slot && !sfid__slot_in_place(s->store.slot))
         return sfid__fail(err, SFID_ELEASE,
                           "pid %" PRIu64 ": its mark below %s and its slot file are gone, so no ID is generated after this window; "
                           "put the directories back, or close the generator and open it again",
@@ -239,7 +241,7 @@ static int go_on(struct local_store *s, const struct sfid__ask *ask, struct sfid
 }
 
 /* A pid whose mark was lost, on a page that others use as well: one of them may have made the mark anew. */
-static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__ask *ask,
+static int claim_shared(struct local_store *s, const struct sfid__dir *app, const struct sfid__lease_action *ask,
                         struct sfid__lease_event *grant, struct sfid__error *err) {
     const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true, end_of(ask)};
     struct sfid__position at;
@@ -252,7 +254,7 @@ static int claim_shared(struct local_store *s, const struct sfid__dir *app, cons
     return rc < 0 ? rc : sfid__mark_share(&s->mark, &s->by_fd, err);
 }
 
-static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static int claim_anew(struct local_store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                       struct sfid__error *err) {
     struct sfid__dir app = SFID__DIR_NONE;
     const unsigned seat = s->mark.seat;
@@ -265,10 +267,10 @@ static int claim_anew(struct local_store *s, const struct sfid__ask *ask, struct
     return rc;
 }
 
-static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                     struct sfid__error *err) {
+static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                     struct sfid__lease_event *grant, struct sfid__error *err) {
     struct local_store *s = self(store);
-    int rc = s->had ? go_on(s, ask, grant, err) : SFID_EAGAIN;
+    int rc = s->had ? go_on(s, grant, err) : SFID_EAGAIN;
     if (rc == SFID_EAGAIN)
         rc = claim_anew(s, ask, grant, err);
     if (rc < 0)
@@ -283,17 +285,17 @@ static enum sfid__lease_answer claim(struct sfid__store *store, const struct sfi
 
 /* ---- renew, release -------------------------------------------------------- */
 
-static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                     struct sfid__error *err) {
+static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                     struct sfid__lease_event *grant, struct sfid__error *err) {
     struct local_store *s = self(store);
     const uint64_t end = s->store.terms.end;
     uint64_t limit = ask->now < end ? SFID__MIN(ask->now + s->store.terms.window, end) : end;
-    limit = SFID__MAX(limit, ask->lease->limit); /* a mark further ahead stays */
+    limit = SFID__MAX(limit, ask->limit); /* a mark further ahead stays */
     *grant = (struct sfid__lease_event){.pid = s->pid, .limit = limit};
     if (limit <= s->durable && ask->page == s->page)
         return SFID__GRANTED;
-    if (ask->lease->pid != s->pid) { /* a parent's keeper may have changed the pid: our lock is another pid's */
-        sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->lease->pid);
+    if (ask->pid != s->pid) { /* a parent's keeper may have changed the pid: our lock is another pid's */
+        sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->pid);
         return SFID__LOST;
     }
     /* A window may end below the position in use. The mark never goes back below that position. */
@@ -312,11 +314,9 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
 }
 
 /* On failure the mark stays ahead, and the page has the position. */
-static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
-                                       struct sfid__error *err) {
+static enum sfid__lease_answer release(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__error *err) {
     struct local_store *s = self(store);
-    (void)ask;
-    sfid__mark_write(&s->mark, (struct sfid__position){position, s->page, true, false}, err);
+    sfid__mark_write(&s->mark, (struct sfid__position){ask->position, s->page, true, false}, err);
     if (s->pid != s->store.terms.pid_min && s->mark.dir_path)
         sfid__hint_free(s->mark.dir_path, s->pid);
     return SFID__GRANTED;

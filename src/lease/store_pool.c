@@ -153,25 +153,29 @@ static void note_member(struct pool_store *s, struct member *m) {
     atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);
 }
 
+/* The member's store, for a question: whoever listens to the pool hears it. */
+static struct sfid__store *told(const struct pool_store *s, const struct member *m) {
+    m->store->tell = s->store.tell;
+    m->store->listener = s->store.listener;
+    return m->store;
+}
+
 /* ---- operations ------------------------------------------------------------ */
 
-static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__ask *ask, const struct sfid__lease_event *grant,
-                                       enum sfid__lease_answer answer) {
+static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__lease_action *ask,
+                                       const struct sfid__lease_event *grant, enum sfid__lease_answer answer) {
     s->window = grant->limit - SFID__MIN(ask->now, grant->limit);
     return answer;
 }
 
-static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__ask *ask,
+static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__lease_action *ask,
                                           struct sfid__lease_event *grant, struct sfid__error *err) {
-    struct sfid__lease_action lease = *ask->lease;
-    struct sfid__ask part = *ask;
-    part.lease = &lease;
-    lease.start = m->pid_min + lease.start % (m->pid_max - m->pid_min + 1);
-    if (ask->deadline_ms)
-        part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
-    const enum sfid__lease_answer answer = m->store->ops->claim(m->store, &part, grant, err);
+    struct sfid__lease_action part = *ask;
+    part.start = m->pid_min + part.start % (m->pid_max - m->pid_min + 1);
+    part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
+    const enum sfid__lease_answer answer = m->store->ops->claim(told(s, m), &part, grant, err);
     note_member(s, m);
-    grant->start = ask->lease->start;
+    grant->start = ask->start;
     if (answer == SFID__GRANTED && (grant->pid < m->pid_min || grant->pid > m->pid_max)) {
         sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server,
                    grant->pid);
@@ -181,18 +185,17 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
 }
 
 /* Is there time, and does nobody wait for the handle to close? */
-static bool pool_may_go_on(const struct sfid__ask *ask) {
+static bool pool_may_go_on(const struct sfid__lease_action *ask) {
     /* Acquire, as in clock.h. */
-    return (ask->deadline_ms == 0 || sfid__deadline_now_ms() < ask->deadline_ms) &&
-           !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
+    return sfid__deadline_now_ms() < ask->deadline_ms && !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
 }
 
 /*
  * The first server that grants a pid. A server that has none now says when to come again; that outranks a failure of
  * another one, and only a refusal by all of them is a refusal.
  */
-static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                          struct sfid__error *err) {
+static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                          struct sfid__lease_event *grant, struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
     enum sfid__lease_answer worst = SFID__REFUSED;
     int64_t after_ms = INT64_MAX;
@@ -224,20 +227,20 @@ static uint64_t reserve(const struct pool_store *s) { return SFID__MAX(s->window
  * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
  * meanwhile, and never shows the old lease again.
  */
-static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                          struct sfid__error *err) {
+static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                          struct sfid__lease_event *grant, struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
-    struct member *m = member_of(s, ask->lease->pid);
+    struct member *m = member_of(s, ask->pid);
     if (m == NULL) {
-        sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->lease->pid);
+        sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->pid);
         return SFID__LOST;
     }
-    const enum sfid__lease_answer answer = m->store->ops->renew(m->store, ask, grant, err);
+    const enum sfid__lease_answer answer = m->store->ops->renew(told(s, m), ask, grant, err);
     note_member(s, m);
     if (answer == SFID__GRANTED || answer == SFID__SWITCHED)
         return granted(s, ask, grant, answer);
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
-    if (!failed || ask->now + reserve(s) < ask->lease->limit)
+    if (!failed || ask->now + reserve(s) < ask->limit)
         return answer;
     s->turn = (unsigned)(m - s->members + 1) % s->count;
     return SFID__LOST;
@@ -248,10 +251,10 @@ static bool pool_is_last(struct sfid__store *store, struct sfid__slot *slot) {
     return s->members[0].store->ops->is_last(s->members[0].store, slot);
 }
 
-static enum sfid__lease_answer pool_release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+static enum sfid__lease_answer pool_release(struct sfid__store *store, const struct sfid__lease_action *ask,
                                             struct sfid__error *err) {
-    struct member *m = member_of(pool_self(store), ask->lease->pid);
-    return m ? m->store->ops->release(m->store, ask, position, err) : SFID__GRANTED;
+    struct member *m = member_of(pool_self(store), ask->pid);
+    return m ? m->store->ops->release(m->store, ask, err) : SFID__GRANTED;
 }
 
 static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {

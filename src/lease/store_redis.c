@@ -61,13 +61,13 @@ static void name_base(const struct redis_store *s, uint64_t token, char out[BASE
 
 /* ---- events ---------------------------------------------------------------- */
 
-static void redis_tell(const struct sfid__ask *ask, sfid_event_kind kind, int code, int64_t value, const char *text) {
-    if (ask->tell)
-        ask->tell(ask->listener, kind, code, value, text);
+static void redis_tell(const struct redis_store *s, sfid_event_kind kind, int code, int64_t value, const char *text) {
+    if (s->store.tell)
+        s->store.tell(s->store.listener, kind, code, value, text);
 }
 
 /* An error reply of the server's own is an answer, too. */
-static void note_connected(struct redis_store *s, const struct sfid__ask *ask, int rc, const struct sfid__error *err) {
+static void note_connected(struct redis_store *s, int rc, const struct sfid__error *err) {
     char text[SFID__URI_SHOWN + 40];
     const int is = rc == 0 || s->app.reply.count > 0;
     /* Relaxed, here and below: only this thread writes them, and readers need no other data with them. */
@@ -75,13 +75,13 @@ static void note_connected(struct redis_store *s, const struct sfid__ask *ask, i
     if (is && !was) {
         snprintf(text, sizeof text, "%s answers", s->app.shown);
         s->store.answer_ms = s->app.round_ms;
-        redis_tell(ask, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
+        redis_tell(s, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
     } else if (was && !is) {
-        redis_tell(ask, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
+        redis_tell(s, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
     }
 }
 
-static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
+static void note_skew(struct redis_store *s) {
     char text[160];
     const int64_t skew = s->app.skew_ms, size = skew < 0 ? -skew : skew;
     atomic_store_explicit(&s->store.skew_ms, skew, memory_order_relaxed);
@@ -91,30 +91,30 @@ static void note_skew(struct redis_store *s, const struct sfid__ask *ask) {
     snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
              skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
     snprintf(s->said.skew.text, sizeof s->said.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
-    redis_tell(ask, SFID_EVENT_SKEW, 0, skew, text);
+    redis_tell(s, SFID_EVENT_SKEW, 0, skew, text);
 }
 
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
-static void tell_stranger(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
+static void tell_stranger(struct redis_store *s, uint64_t pid) {
     struct sfid__error *met = &s->said.stranger; /* kept: nobody listens during an open */
     if (s->mixed || met->text[0])
         return;
     s->said.stranger_pid = pid;
     sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
-    redis_tell(ask, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
+    redis_tell(s, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
 }
 
 /* A claim's answer may name a pid that was passed over. */
-static void note_stranger(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
+static void note_stranger(struct redis_store *s, unsigned i) {
     uint64_t pid;
     if (i < s->app.reply.count && sfid__redis_app_numbers(&s->app, i, 1, &pid))
-        tell_stranger(s, ask, pid);
+        tell_stranger(s, pid);
 }
 
 /*
  * The era is WHO-B-N. N, how far it has come, is no other era; a word behind it says why the server began it just now.
  */
-static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigned i) {
+static void note_era(struct redis_store *s, unsigned i) {
     char text[SFID__URI_SHOWN + 160];
     const char *era = i < s->app.reply.count ? s->app.reply.strings[i] : s->era;
     const size_t whole = strcspn(era, " ");
@@ -125,7 +125,7 @@ static void note_era(struct redis_store *s, const struct sfid__ask *ask, unsigne
         snprintf(text, sizeof text, "%s %s; holders show their leases again", s->app.shown,
                  era[whole] ? "has lost or taken back a part of what it answered: an old copy was put back, or a record deleted"
                             : "is another server than before, or has forgotten the leases");
-        redis_tell(ask, SFID_EVENT_FAILOVER, 0, 0, text);
+        redis_tell(s, SFID_EVENT_FAILOVER, 0, 0, text);
     }
     if (era != s->era)
         snprintf(s->era, sizeof s->era, "%.*s", (int)whole, era);
@@ -149,15 +149,15 @@ static void show_witness(struct redis_store *s, const struct sfid__lease_action 
 /* ---- asking ---------------------------------------------------------------- */
 
 /* Sets the question's deadline and stop, asks, and notes connection and skew. */
-static int ask_app(struct redis_store *s, const struct sfid__ask *ask, const char *op, struct sfid__question q, unsigned strings,
-                   struct sfid__error *err) {
-    q.deadline_ms = ask->deadline_ms ? ask->deadline_ms : SFID__FOREVER;
+static int ask_app(struct redis_store *s, const struct sfid__lease_action *ask, const char *op, struct sfid__question q,
+                   unsigned strings, struct sfid__error *err) {
+    q.deadline_ms = ask->deadline_ms;
     q.stop = ask->stop;
-    show_witness(s, ask->lease);
+    show_witness(s, ask);
     const int rc = sfid__redis_app_ask(&s->app, op, &q, strings, err);
-    note_connected(s, ask, rc, err);
+    note_connected(s, rc, err);
     if (rc == 0)
-        note_skew(s, ask);
+        note_skew(s);
     return rc;
 }
 
@@ -176,14 +176,13 @@ static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, s
  * replicas=N of the URL: waits until N replicas have the claim, for half of an exchange at most, and reports if fewer
  * have it. No right depends on that: a promotion begins a new era, whatever reached whom (doc/protocol.md).
  */
-static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, uint64_t pid) {
+static void note_replicas(struct redis_store *s, const struct sfid__lease_action *ask, uint64_t pid) {
     uint64_t have = 0;
     struct sfid__error why, *too_few = &s->said.unreplicated;
     if (s->replicas == 0)
         return;
     const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
-    const int64_t deadline =
-        ask->deadline_ms ? SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms) : now + s->store.exchange_ms;
+    const int64_t deadline = SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms);
     const struct sfid__deadline until = {.at_ms = deadline, .stop = ask->stop};
     const int rc = sfid__redis_app_wait(&s->app, s->replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
     atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
@@ -196,21 +195,21 @@ static void note_replicas(struct redis_store *s, const struct sfid__ask *ask, ui
     else
         sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
                    s->replicas, pid);
-    redis_tell(ask, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
+    redis_tell(s, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
 }
 
 /* ---- claim ----------------------------------------------------------------- */
 
-static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                            struct sfid__error *err) {
+static enum sfid__lease_answer wait_for_pid(struct redis_store *s, const struct sfid__lease_action *ask,
+                                            struct sfid__lease_event *grant, struct sfid__error *err) {
     uint64_t n[3]; /* the tick, the poll's milliseconds, the tick from which all pids without a record are granted */
     if (s->app.reply.count < 6 || !sfid__redis_app_numbers(&s->app, 2, 3, n) || n[1] > POLL_MOST_MS)
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5);
+    note_era(s, 5);
     note_witness(s, 0);
-    note_stranger(s, ask, 6);
+    note_stranger(s, 6);
     const uint64_t tick = SFID__MIN(n[0], s->store.terms.end), open_tick = SFID__MIN(n[2], s->store.terms.end);
-    grant->start = ask->lease->start;
+    grant->start = ask->start;
     grant->after_ms = (int64_t)n[1];
     /* This is the last question, or the next has less time than an answer may take. */
     const int64_t now = sfid__deadline_now_ms();
@@ -238,14 +237,14 @@ static bool read_grant(const struct redis_store *s, struct sfid__lease_event *gr
     return true;
 }
 
-static enum sfid__lease_answer redis_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer redis_claim(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     struct redis_store *s = redis_self(store);
     char start[NUMBER], nonce[HEX], base[BASE];
-    decimal(ask->lease->start, start);
-    hex(ask->lease->nonce, nonce);
-    name_base(s, ask->lease->token, base);
-    const char *const argv[] = {start, nonce, base, s->trusts && ask->opening ? "1" : "0"};
+    decimal(ask->start, start);
+    hex(ask->nonce, nonce);
+    name_base(s, ask->token, base);
+    const char *const argv[] = {start, nonce, base, s->trusts && ask->give_up_ms != SFID__FOREVER ? "1" : "0"};
     if (ask_app(s, ask, "claim", (struct sfid__question){.argc = 4, .argv = argv}, 6, err) < 0)
         return failed(s);
     s->trusts = false; /* the server knows the app now; should it forget, others may hold pids */
@@ -253,9 +252,9 @@ static enum sfid__lease_answer redis_claim(struct sfid__store *store, const stru
         return wait_for_pid(s, ask, grant, err);
     if (s->app.word != SFID__REDIS_OK || !read_grant(s, grant))
         return nonsense(s, "claim", err);
-    note_era(s, ask, 5);
-    note_witness(s, ask->lease->token);
-    note_stranger(s, ask, 6);
+    note_era(s, 5);
+    note_witness(s, ask->token);
+    note_stranger(s, 6);
     note_replicas(s, ask, grant->pid);
     return settled(s, SFID__GRANTED);
 }
@@ -274,59 +273,59 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
     hex(a->next_nonce, out->next_nonce);
 }
 
-static enum sfid__lease_answer redis_lost(struct redis_store *s, const struct sfid__ask *ask, struct sfid__error *err) {
+static enum sfid__lease_answer redis_lost(struct redis_store *s, const struct sfid__lease_action *ask, struct sfid__error *err) {
     const bool gone = s->app.word == SFID__REDIS_GONE;
-    note_era(s, ask, gone ? 3 : 2);
+    note_era(s, gone ? 3 : 2);
     if (s->app.word == SFID__REDIS_FOREIGN) {
-        tell_stranger(s, ask, ask->lease->pid);
+        tell_stranger(s, ask->pid);
         sfid__fail(err, SFID_ELEASE,
                    "%s: pid %" PRIu64 " of app \"%s\" is registered for a program that keeps no record and may also have used it "
                    "since the last renewal%s",
-                   s->app.shown, ask->lease->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
+                   s->app.shown, ask->pid, s->app.name, s->mixed ? "" : "; " MIXED_CURE);
         return SFID__FOREIGN;
     }
     if (s->app.word == SFID__REDIS_TAKEN) {
         sfid__fail(err, SFID_ELEASE,
                    "%s: pid %" PRIu64 " of app \"%s\" was granted to another process inside our window, which is closed now",
-                   s->app.shown, ask->lease->pid, s->app.name);
+                   s->app.shown, ask->pid, s->app.name);
         return SFID__FOREIGN;
     }
-    sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->lease->pid, s->app.name,
+    sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " of app \"%s\" %s", s->app.shown, ask->pid, s->app.name,
                gone ? "was forgotten by the server, and its window is too old to prove that no other process was granted it"
                     : "is held by another process, or two processes showed its lease (a copied machine, or a copied slot file)");
     return SFID__LOST;
 }
 
-static enum sfid__lease_answer redis_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer redis_renew(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     struct redis_store *s = redis_self(store);
     struct shown shown;
     char limit[NUMBER], start[NUMBER], move_nonce[HEX], move_base[BASE];
-    show(s, ask->lease, &shown);
-    decimal(ask->lease->limit, limit);
-    decimal(ask->lease->start, start);
-    hex(ask->lease->move_nonce, move_nonce);
-    name_base(s, ask->lease->move_token, move_base);
+    show(s, ask, &shown);
+    decimal(ask->limit, limit);
+    decimal(ask->start, start);
+    hex(ask->move_nonce, move_nonce);
+    name_base(s, ask->move_token, move_base);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, limit, start, move_nonce, move_base};
-    const int argc = ask->lease->move_token && ask->may_move && !s->keeps ? 8 : 5;
+    const int argc = ask->move_token && !s->keeps ? 8 : 5;
     if (ask_app(s, ask, "renew", (struct sfid__question){.argc = argc, .argv = argv}, 6, err) < 0)
         return failed(s);
     const enum sfid__redis_word w = s->app.word;
     if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN || w == SFID__REDIS_TAKEN)
         return redis_lost(s, ask, err);
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, grant)) {
-        note_era(s, ask, 5);
-        note_witness(s, ask->lease->move_token);
+        note_era(s, 5);
+        note_witness(s, ask->move_token);
         note_replicas(s, ask, grant->pid);
         return settled(s, SFID__SWITCHED);
     }
     uint64_t n[2]; /* limit, pid */
-    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_numbers(&s->app, 3, 2, n) || n[1] != ask->lease->pid)
+    if (s->app.word != SFID__REDIS_OK || !sfid__redis_app_numbers(&s->app, 3, 2, n) || n[1] != ask->pid)
         return nonsense(s, "renew", err);
     grant->pid = n[1];
-    grant->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->lease->limit);
-    note_era(s, ask, 5);
-    note_witness(s, ask->lease->token);
+    grant->limit = SFID__MAX(SFID__MIN(n[0], store->terms.end), ask->limit);
+    note_era(s, 5);
+    note_witness(s, ask->token);
     return settled(s, SFID__GRANTED);
 }
 
@@ -342,24 +341,23 @@ static bool wrote_nothing(const struct sfid__redis_reply *r) {
                                   strcmp(r->strings[0], "SKEW") == 0);
 }
 
-static enum sfid__lease_answer redis_release(struct sfid__store *store, const struct sfid__ask *ask, uint64_t position,
+static enum sfid__lease_answer redis_release(struct sfid__store *store, const struct sfid__lease_action *ask,
                                              struct sfid__error *err) {
     struct redis_store *s = redis_self(store);
     struct shown shown;
     char first_unused[NUMBER], limit[NUMBER];
-    (void)position;
-    show(s, ask->lease, &shown);
-    decimal(ask->lease->floor, first_unused);
-    decimal(ask->lease->limit, limit);
+    show(s, ask, &shown);
+    decimal(ask->floor, first_unused);
+    decimal(ask->limit, limit);
     const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce, first_unused, limit};
     const int64_t until_ms = sfid__deadline_now_ms() + patience_ms(s, RELEASE_MS);
-    const struct sfid__question q = {6, argv, NULL, ask->deadline_ms ? SFID__MIN(until_ms, ask->deadline_ms) : until_ms, NULL};
+    const struct sfid__question q = {6, argv, NULL, SFID__MIN(until_ms, ask->deadline_ms), NULL};
     s->app.reply.unanswered = 0;
     if (sfid__redis_app_ask(&s->app, "release", &q, 2, err) < 0)
         return wrote_nothing(&s->app.reply) ? SFID__FAILED : SFID__GRANTED;
     if (s->app.word != SFID__REDIS_GONE)
         return SFID__GRANTED;
-    sfid__fail(err, SFID_ELEASE, "%s does not know pid %" PRIu64 " of app \"%s\": it has begun anew", s->app.shown, ask->lease->pid,
+    sfid__fail(err, SFID_ELEASE, "%s does not know pid %" PRIu64 " of app \"%s\": it has begun anew", s->app.shown, ask->pid,
                s->app.name);
     return SFID__LOST;
 }

@@ -17,10 +17,10 @@ void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a) {
 }
 
 /* A pid that was granted, and is not to be used: nothing was issued from it, and its record, if there is one, is closed. */
-static void give_back(struct sfid__holder *h, const struct sfid__lease_action *lease) {
-    const struct sfid__ask ask = {.lease = lease, .now = h->tick, .deadline_ms = h->now_ms + h->store->exchange_ms};
+static void give_back(struct sfid__holder *h, struct sfid__lease_action lease) {
     struct sfid__error ignored;
-    h->store->ops->release(h->store, &ask, 0, &ignored);
+    lease.deadline_ms = h->now_ms + h->store->exchange_ms;
+    h->store->ops->release(h->store, &lease, &ignored);
 }
 
 /* True if the pair that was shown is not the record's any more: the server was shown a later one. */
@@ -40,7 +40,7 @@ static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action 
                                                .floor = e->floor,
                                                .limit = e->limit};
     if (e->answer == SFID__GRANTED || e->answer == SFID__SWITCHED)
-        give_back(h, &granted);
+        give_back(h, granted);
     else if (e->answer == SFID__FOREIGN)
         sfid__record_close(sfid__holder_last_record(h)); /* R12; the other keeper is only told that the pid is lost */
     return false;
@@ -51,7 +51,7 @@ bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_acti
     if (!sfid__holder_shares_lease(h) || !h->lease.opened || h->lease.state == SFID__LEASE_ENDED) /* the last one is alone */
         return true;
     if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
-        give_back(h, a);
+        give_back(h, *a);
         counts = false;
     } else if (e->kind == SFID__LEASE_COPIED) {
         counts = !sfid__holder_is_late(h); /* the one that counts notices it, too */

@@ -40,7 +40,7 @@ static void note_renewal(struct fake_store *s) {
         atomic_store(&s->longest_ms, since);
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
@@ -54,7 +54,7 @@ static enum sfid__lease_answer store_claim(struct sfid__store *store, const stru
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
@@ -67,12 +67,12 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
         return SFID__LOST;
     if (atomic_exchange(&s->meets, 0))
         return SFID__FOREIGN;
-    if (ask->lease->move_token && ask->may_move && atomic_load(&s->moves)) {
+    if (ask->move_token && atomic_load(&s->moves)) {
         *grant = (struct sfid__lease_event){
             .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
         return SFID__SWITCHED;
     }
-    *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + store->terms.window, ask->lease->limit)};
+    *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + store->terms.window, ask->limit)};
     return SFID__GRANTED;
 }
 

@@ -30,33 +30,33 @@ static void meanwhile(void (*what)(void)) {
         what();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
     server.claims++;
-    server.claimed = *ask->lease;
+    server.claimed = *ask;
     meanwhile(server.at_claim);
     *grant = (struct sfid__lease_event){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     server.renewals++;
-    server.renewed = *ask->lease;
+    server.renewed = *ask;
     meanwhile(server.at_renewal);
     sfid__fail(err, SFID_ELEASE, "not held");
     if (server.renewal == SFID__GRANTED)
-        *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
+        *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + s->terms.window, ask->limit)};
     if (server.renewal == SFID__SWITCHED)
         *grant = (struct sfid__lease_event){.pid = MOVED_TO, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return server.renewal;
 }
 
-static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
-    (void)s, (void)position, (void)err;
+static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__error *err) {
+    (void)s, (void)err;
     server.releases++;
-    server.released = *ask->lease;
+    server.released = *ask;
     return SFID__GRANTED;
 }
 

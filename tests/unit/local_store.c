@@ -20,20 +20,6 @@ static bool shares; /* stores are made for processes that share */
 static int door = -1;
 static bool into_the_door;
 
-static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
-    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true, .shared = shares};
-    struct sfid__store *store = NULL;
-    s.opt.app = "orders";
-    s.opt.layout = &layout;
-    s.opt.state_dir = state_dir;
-    s.opt.pid = pid;
-    s.opt.pid_min = min;
-    s.opt.pid_max = max;
-    s.opt.max_ahead_ms = AHEAD;
-    need(sfid__store_local.make(&store, &s, "host", &err) >= 0, "%s", err.text);
-    return store;
-}
-
 /* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the claim. */
 static struct opinion { unsigned busy, far, broken, unusable, seen; } opinion;
 
@@ -61,21 +47,37 @@ static int accept(void *accepter, const struct sfid__lease_event *r, bool picky,
     return 0;
 }
 
+static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
+    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true, .shared = shares};
+    struct sfid__store *store = NULL;
+    s.opt.app = "orders";
+    s.opt.layout = &layout;
+    s.opt.state_dir = state_dir;
+    s.opt.pid = pid;
+    s.opt.pid_min = min;
+    s.opt.pid_max = max;
+    s.opt.max_ahead_ms = AHEAD;
+    need(sfid__store_local.make(&store, &s, "host", &err) >= 0, "%s", err.text);
+    store->accept = accept;
+    store->accepter = &opinion;
+    store->passed_over = &passed_over;
+    return store;
+}
+
+static const struct sfid__lease_action to_claim = {
+    .kind = SFID__DO_CLAIM, .now = NOW, .deadline_ms = SFID__FOREVER, .give_up_ms = SFID__FOREVER};
+
 static enum sfid__lease_answer claim(struct sfid__store *store) {
-    static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
-    const struct sfid__ask ask = {
-        .lease = &action, .now = NOW, .accept = accept, .accepter = &opinion, .passed_over = &passed_over};
     err = (struct sfid__error){.code = 0};
     grant = (struct sfid__lease_event){.pid = 4711};
-    return store->ops->claim(store, &ask, &grant, &err);
+    return store->ops->claim(store, &to_claim, &grant, &err);
 }
 
 /* The pid claimed by a store of its own; a code when there is none. */
 static int64_t claim_with(struct sfid__store *store) { return claim(store) == SFID__GRANTED ? (int64_t)grant.pid : err.code; }
 
 static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid, uint64_t limit, uint64_t page) {
-    const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit};
-    const struct sfid__ask ask = {.lease = &action, .now = now, .page = page};
+    const struct sfid__lease_action ask = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit, .now = now, .page = page};
     err = (struct sfid__error){.code = 0};
     grant = (struct sfid__lease_event){.pid = 4711};
     return store->ops->renew(store, &ask, &grant, &err);
@@ -167,8 +169,8 @@ static void windows(void) {
 
     s = make(-1, 5, 5);
     const uint64_t ahead = (uint64_t)(NOW + 5000) << 12 | 77;
-    const struct sfid__lease_action action = {.kind = SFID__DO_RENEW, .pid = 5, .limit = NOW + 5000};
-    const struct sfid__ask far = {.lease = &action, .now = NOW, .page = 3, .position = ahead};
+    const struct sfid__lease_action far = {
+        .kind = SFID__DO_RENEW, .pid = 5, .limit = NOW + 5000, .now = NOW, .page = 3, .position = ahead};
     ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &grant, &err) == SFID__GRANTED, "a pid that stands past its window");
     drop(s);
     s = make(-1, 5, 5);
@@ -178,9 +180,9 @@ static void windows(void) {
     s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && grant.bound == s->terms.end << 12 && !grant.exact && grant.page == 77,
        "whoever comes next finds how far it went, and on which page");
-    const struct sfid__ask ask = {.now = NOW};
+    const struct sfid__lease_action ask = {.kind = SFID__DO_RELEASE, .now = NOW, .position = 4711};
     ok(s->ops->is_last(s, NULL), "who is alone leaves last");
-    s->ops->release(s, &ask, 4711, &err);
+    s->ops->release(s, &ask, &err);
     drop(s);
     s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page == 77, "and gives back an exact position");
@@ -263,34 +265,27 @@ static void lost(void) {
 
 /* A mark that is lost is made anew only while the page in use keeps others off it. */
 static void lost_with_its_page(void) {
-    static const struct sfid__lease_action action = {.kind = SFID__DO_CLAIM};
     static const struct sfid__slot nowhere = {.dir = SFID__DIR_NONE};
-    struct sfid__ask ask = {.lease = &action,
-                            .now = NOW,
-                            .page = 9,
-                            .accept = accept,
-                            .accepter = &opinion,
-                            .passed_over = &passed_over,
-                            .slot = &nowhere};
     char moved[4400];
     struct sfid__store *s = make(-1, 3, 3), *other = make(-1, 3, 3);
     struct stat st;
+    s->slot = &nowhere;
     snprintf(moved, sizeof moved, "%s.moved", state_dir);
     is_i64(claim_with(s), 3, "a pid is held");
     ok(renew(s, NOW, 3, 0, 9) == SFID__GRANTED, "and renewed");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST, "with the state directory gone it is lost");
-    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
+    ok(claim(s) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
     ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"), "it says \"%s\"", err.text);
     ok(stat(state_dir, &st) < 0, "and no state directory is made");
     need(rename(moved, state_dir) >= 0, "cannot move %s back", state_dir);
     is_i64(claim_with(other), SFID_ENOPID, "the directory comes back: the mark was locked all the time");
-    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__GRANTED && grant.page == 9 && grant.bound == (uint64_t)(NOW + WINDOW) << 12,
+    ok(claim(s) == SFID__GRANTED && grant.page == 9 && grant.bound == (uint64_t)(NOW + WINDOW) << 12,
        "and its holder goes on with it as it was");
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
-    ask.slot = NULL;
-    ok(s->ops->claim(s, &ask, &grant, &err) == SFID__GRANTED && grant.bound == 0, "with its page there the mark is made anew");
+    s->slot = NULL;
+    ok(claim(s) == SFID__GRANTED && grant.bound == 0, "with its page there the mark is made anew");
     drop(s);
     drop(other);
 }

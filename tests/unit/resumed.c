@@ -218,10 +218,10 @@ static void once(void (**what)(void)) {
         then();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
-    server.token[server.claims++ % COUNT(server.token)] = ask->lease->token;
+    server.token[server.claims++ % COUNT(server.token)] = ask->token;
     once(&server.at_claim);
     *grant = (struct sfid__lease_event){.after_ms = 100};
     if (server.is_full)
@@ -230,17 +230,17 @@ static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct s
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__ask *ask, struct sfid__lease_event *grant,
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     (void)err;
     server.renewals++;
     once(&server.at_renewal);
-    *grant = (struct sfid__lease_event){.pid = ask->lease->pid, .limit = SFID__MAX(ask->now + s->terms.window, ask->lease->limit)};
+    *grant = (struct sfid__lease_event){.pid = ask->pid, .limit = SFID__MAX(ask->now + s->terms.window, ask->limit)};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__ask *ask, uint64_t position, struct sfid__error *err) {
-    (void)s, (void)ask, (void)position, (void)err;
+static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__error *err) {
+    (void)s, (void)ask, (void)err;
     server.releases++;
     return SFID__GRANTED;
 }
