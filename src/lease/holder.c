@@ -161,7 +161,6 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
     const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, a, next, &h->error)
                                                                      : h->store->ops->renew(h->store, a, next, &h->error);
     next->kind = SFID__LEASE_ANSWER;
-    next->exchange = a->exchange;
     next->answer = answer;
     look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
@@ -181,7 +180,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
 static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
-    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = a->exchange, .answer = SFID__FAILED};
+    *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__FAILED};
     if (ops->answers && !h->lease.shown && !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
         return;
     const bool left = h->left;
@@ -349,8 +348,10 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
     if (h->shared)
         sfid__holder_resume(h);
+    if (h->shared && h->process != sfid__process()) /* it asked, and the answer showed that another one keeps, or has renewed */
+        return h->now_ms;
     sfid__holder_look_at_boot(h);
-    if (h->process == sfid__process() && is_copied(h)) /* not if an answer that came late has just shown that another one keeps */
+    if (is_copied(h))
         return sfid__holder_feed(h, found_copied(h));
     return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }

@@ -23,7 +23,6 @@ static void give_up(lease *l, actions *out) {
 /* An action with all that the pid is held under. */
 static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_action_kind kind, const lease *l) {
     struct sfid__lease_action *a = push(out, kind);
-    a->exchange = l->exchange;
     a->pid = l->pid;
     a->token = l->token;
     a->nonce = l->nonce;
@@ -32,8 +31,6 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
     a->start = l->start;
     return a;
 }
-
-static void begin_exchange(lease *l) { l->exchange = ++l->exchanges; }
 
 /* ---- short pids ------------------------------------------------------------ */
 
@@ -121,7 +118,6 @@ static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
  */
 static void claim(lease *l, const event *e, actions *out) {
     l->nonce = nonce_after(l->nonce, e->random[1]);
-    begin_exchange(l);
     push_lease(out, SFID__DO_CLAIM, l);
 }
 
@@ -179,7 +175,6 @@ static void renew(lease *l, const event *e, actions *out) {
     if (l->next_nonce == 0)
         l->next_nonce = nonce_after(l->nonce, e->random[1]);
     push_lease(out, SFID__DO_NOTE, l);
-    begin_exchange(l);
     struct sfid__lease_action *a = push_lease(out, SFID__DO_RENEW, l);
     if (!is_short(l, l->pid) || !l->opened || l->state == SFID__LEASE_ENDED)
         return;
@@ -350,7 +345,6 @@ static void attend(lease *l, const event *e, actions *out) {
 /* ---- the end ----------------------------------------------------------------- */
 
 static void release(lease *l, actions *out) {
-    begin_exchange(l);
     l->releases = true;
     push_lease(out, SFID__DO_RELEASE, l)->floor = l->position;
 }
@@ -362,7 +356,6 @@ static void release(lease *l, actions *out) {
 static void closed(lease *l, const event *e, actions *out) {
     const bool held = l->state == SFID__LEASE_HELD && !(l->terms.testifies && l->retry_ms != 0);
     l->state = SFID__LEASE_ENDED;
-    l->exchange = 0;
     l->due_ms = SFID__FOREVER;
     l->position = e->position;
     if (held)
@@ -391,8 +384,8 @@ static void ending_answered(lease *l, const event *e, actions *out) {
 /* ---- events ---------------------------------------------------------------- */
 
 static void woken(lease *l, const event *e, actions *out) {
-    if (l->exchange != 0 || l->gave_up || l->state == SFID__LEASE_ENDED)
-        sleep_until(out, SFID__FOREVER); /* until the answer, if one is to come */
+    if (l->gave_up || l->state == SFID__LEASE_ENDED)
+        sleep_until(out, SFID__FOREVER);
     else if (l->state == SFID__LEASE_HELD)
         attend(l, e, out);
     else if (e->now_ms >= l->due_ms)
@@ -402,11 +395,6 @@ static void woken(lease *l, const event *e, actions *out) {
 }
 
 static void answered(lease *l, const event *e, actions *out) {
-    if (e->exchange != l->exchange || l->exchange == 0) { /* R1 */
-        sleep_until(out, l->exchange ? SFID__FOREVER : l->due_ms);
-        return;
-    }
-    l->exchange = 0;
     if (l->state == SFID__LEASE_WANTED)
         claim_answered(l, e, out);
     else if (l->state == SFID__LEASE_HELD)
@@ -427,7 +415,6 @@ static void resume(lease *l, const event *e, actions *out) {
     l->token = e->token;
     l->nonce = e->nonce;
     l->next_nonce = e->next_nonce;
-    l->exchange = 0;
     l->retry_ms = 0;
     l->position = UINT64_MAX;
     l->soonest_ms = e->now_ms;

@@ -5,13 +5,13 @@
  * A pure function from state, event and time to state and actions: no clock,
  * thread or socket. The holder says what happened and what time it is, and
  * carries out the actions in order. A question to the store is always the last
- * action, and its outcome is the next event.
+ * action. Question and answer are one call of the store, so its outcome is the
+ * next event. An answer that the caller no longer waits for ends in the store. If
+ * it does not count for another reason, RESUME or COPIED comes instead.
  *
  * Uniqueness or progress depends on each of these rules. The test
  * tests/sh/lease-rules.test takes them out one by one (R11 and R12: lease-short.test).
  *
- *   R1  Only the answer to the exchange under way counts. The machine never
- *       listens to an exchange that it gave up, whatever comes of it later.
  *   R2  A renewal shows a new nonce, and shows the same one again until it is
  *       answered. So a lost answer loses nothing, and the store finds out the
  *       second of two copies of one machine.
@@ -78,7 +78,7 @@ struct sfid__lease {
     enum sfid__lease_state state;
     bool opened;         /* IDs could be generated once: from then on it keeps trying, whatever the store says */
     bool warm;           /* R9: the window that was found was open. Counts until IDs can be generated */
-    bool releases;       /* ended: the exchange under way is a release */
+    bool releases;       /* ended: the question under way is a release */
     bool shown;          /* ended: the lease was shown again, R7 */
     bool lost;           /* the last pid was lost, and no LEASED_AGAIN was reported yet */
     bool told;           /* the current pid was reported */
@@ -91,8 +91,6 @@ struct sfid__lease {
     uint64_t next_nonce; /* shown but not answered; 0: none */
     uint64_t move_token; /* for an ordinary pid in place of a short one */
     uint64_t move_nonce;
-    uint64_t exchange;  /* the one under way; 0: none */
-    uint64_t exchanges; /* how many there were */
     uint64_t start;     /* the pid that a claim looks at first */
     uint64_t position;  /* the word at the last renewal; ended: the first unused tick */
     int64_t due_ms;     /* when to act again */
@@ -106,7 +104,7 @@ enum sfid__lease_event_kind {
     SFID__LEASE_OPEN,    /* the caller wants a pid; start and random are set */
     SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, warm, start */
     SFID__LEASE_WAKE,    /* time has passed, or the generator poked; position */
-    SFID__LEASE_ANSWER,  /* what the store has filled in: exchange, answer, and that answer's members */
+    SFID__LEASE_ANSWER,  /* what the store has filled in: answer, and that answer's members */
     SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */
     SFID__LEASE_UNFIT,   /* the grant could not get a record */
     SFID__LEASE_COPIED,  /* this machine is a copy of the one that asked for the lease; no answer of before counts */
@@ -128,7 +126,6 @@ struct sfid__lease_event {
     int64_t now_ms;     /* monotonic */
     uint64_t tick;      /* the first that may be issued from now on: the clock's, or the word's if that is ahead */
     uint64_t random[2]; /* fresh, never 0 */
-    uint64_t exchange;
     enum sfid__lease_answer answer;
     uint64_t pid, floor, limit;
     uint64_t token, nonce, next_nonce;
@@ -160,8 +157,8 @@ enum sfid__lease_action_kind {
     SFID__DO_TELL_RENEWED,
     SFID__DO_TELL_LOST,
     SFID__DO_TELL_FAILED,
-    SFID__DO_CLAIM,   /* ask: token, nonce, start; then ANSWER, or nothing */
-    SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER, or nothing */
+    SFID__DO_CLAIM,   /* ask: token, nonce, start; then ANSWER */
+    SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER */
     SFID__DO_RELEASE, /* ask: pid, token, nonce, next_nonce, floor (the first unused tick); then ANSWER */
     SFID__DO_GIVE_UP, /* no pid can be had: the store's error stands */
     SFID__DO_SLEEP    /* until due_ms, or a poke; then WAKE */
@@ -169,7 +166,7 @@ enum sfid__lease_action_kind {
 
 struct sfid__lease_action {
     enum sfid__lease_action_kind kind;
-    uint64_t exchange, pid, token, nonce, next_nonce, floor, limit, start;
+    uint64_t pid, token, nonce, next_nonce, floor, limit, start;
     uint64_t move_token, move_nonce; /* 0: no other pid is wanted */
     int64_t due_ms;
 

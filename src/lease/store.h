@@ -2,10 +2,14 @@
 /*
  * store.h - the port to a store, which says what pid may issue which ticks.
  *
- * A store answers the lease machine's questions (machine.h). One thread at a
- * time calls it: the one that opens the handle, then the keeper, then the one
- * that closes. After fork() a child has a copy, and the same calls work there
- * once its own keeper runs. So nothing here may depend on a lock or a
+ * A question is an action of the lease machine (machine.h), to which the holder
+ * adds what the store needs. The store writes its answer into the machine's next
+ * event. Both are one call: an answer that nobody waits for any more ends in the
+ * store.
+ *
+ * One thread at a time calls it: the one that opens the handle, then the keeper,
+ * then the one that closes. After fork() a child has a copy, and the same calls
+ * work there once its own keeper runs. So nothing here may depend on a lock or a
  * descriptor of the parent's.
  */
 #ifndef SFID_LEASE_STORE_H

@@ -83,21 +83,21 @@ const char *wake(bool poked) { return step((struct sfid__lease_event){.kind = SF
 
 const char *grant(uint64_t pid, uint64_t floor, uint64_t limit) {
     return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit});
+        .kind = SFID__LEASE_ANSWER, .answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit});
 }
 
 const char *switched(uint64_t pid, uint64_t floor, uint64_t limit) {
     return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__SWITCHED, .pid = pid, .floor = floor, .limit = limit});
+        .kind = SFID__LEASE_ANSWER, .answer = SFID__SWITCHED, .pid = pid, .floor = floor, .limit = limit});
 }
 
 const char *later(int64_t after_ms, uint64_t start) {
-    return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = SFID__LATER, .start = start, .after_ms = after_ms});
+    return step(
+        (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__LATER, .start = start, .after_ms = after_ms});
 }
 
 const char *answer(enum sfid__lease_answer what) {
-    return step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .exchange = l.exchange, .answer = what});
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = what});
 }
 
 const char *adopted(uint64_t limit, bool sure) {

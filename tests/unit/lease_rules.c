@@ -13,7 +13,6 @@ static void tokens_of_claims(void) {
     const struct sfid__lease_action second = *last();
     is_u64(second.token, first.token, "R6: made again it has the same token");
     ok(second.nonce > first.nonce, "R6: and a nonce of its own, above the one before");
-    ok(second.exchange != first.exchange, "R1: and a number of its own");
     later(700, 8);
     wake_when_due();
     is_u64(last()->token, first.token, "R6: all taken for now: still the same token");
@@ -39,7 +38,6 @@ static void nonces_of_renewals(void) {
     ok(sent.pid == 4 && sent.token == token && sent.nonce == nonce && sent.limit == TICK + WINDOW, "a renewal shows what is held");
     fail_and_wake();
     ok(last()->next_nonce == sent.next_nonce && last()->nonce == nonce, "R2: the same until it is answered");
-    ok(last()->exchange != sent.exchange, "R1: as another exchange");
     answer(SFID__LATER);
     wake_when_due();
     grant(4, 0, TICK + WINDOW - 1); /* not possible */
@@ -61,16 +59,9 @@ static void what_copies_show(void) {
     is_str(copied(), "w ZXC", "R13: a copy closes its record, tells of the loss and claims");
     ok(last()->token != token && last()->token != 0, "R13: under another token");
     is_u64(last()->start, 4, "R13: where it was");
-    const uint64_t second = l.token, exchange = l.exchange;
+    const uint64_t second = l.token;
     is_str(copied(), "w ZC", "R13: the like in the middle of a claim");
     ok(last()->token != second && last()->token != token, "R13: under a third one");
-    step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                    .exchange = exchange,
-                                    .answer = SFID__GRANTED,
-                                    .pid = 7,
-                                    .floor = TICK,
-                                    .limit = TICK + WINDOW});
-    is_str(actions_said(), "w S", "R13: and what the first claim was granted does not count");
     grant(7, TICK, TICK + WINDOW);
     is_str(adopted(TICK + WINDOW, true), "h MS", "R13: it has a pid of its own, and says so");
     begin_held(&usual);
@@ -119,7 +110,7 @@ static void what_restarts_show(void) {
     is_i64(last()->due_ms, NOW + HEARTBEAT, "till the heartbeat");
     begin_held(&terms);
     wake_when_due();
-    is_str(resume(TICK + WINDOW, 0), "h S", "taken over during an exchange: that one is forgotten");
+    is_str(resume(TICK + WINDOW, 0), "h S", "taken over during a renewal: that one is forgotten");
     is_str(wake_when_due(), "h NR", "and the next is due in its time");
 }
 
@@ -153,10 +144,6 @@ static void what_is_released(void) {
     ok(last()->pid == 4 && last()->token == renewal.token, "close: the pid held");
     ok(last()->nonce == renewal.nonce && last()->next_nonce == renewal.next_nonce, "close: under both nonces, one is known");
     is_u64(last()->floor, 543, "close: from the first tick not used");
-    ok(last()->exchange != renewal.exchange, "close: as an exchange of its own");
-    is_str(step((struct sfid__lease_event){
-               .kind = SFID__LEASE_ANSWER, .exchange = renewal.exchange, .answer = SFID__GRANTED, .limit = 600}),
-           "e S", "R7: the renewal's answer is too late");
     is_str(close_lease(), "e S", "R7: not twice");
     is_str(answer(SFID__FAILED), "e S", "R7: not again when it failed");
     is_i64(last()->due_ms, SFID__FOREVER, "R7: nor ever");

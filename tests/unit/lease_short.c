@@ -235,20 +235,8 @@ static void what_a_move_brings(void) {
     ok(last()->pid == ORDINARY_PID && last()->token == asked.move_token, "close after a move: the new pid is given back");
 
     begin_move();
-    const uint64_t exchange = last()->exchange;
     switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW);
     is_str(close_lease(), "e S", "close before the record is there: nothing is given back");
-    begin_move();
-    switched(ORDINARY_PID, TICK, TICK + FIRST_WINDOW);
-    adopted(TICK + FIRST_WINDOW, true);
-    is_str(step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                           .exchange = exchange,
-                                           .answer = SFID__SWITCHED,
-                                           .pid = 5,
-                                           .floor = TICK,
-                                           .limit = TICK + FIRST_WINDOW}),
-           "h S", "R1: an answer that comes twice moves once");
-    is_u64(l.pid, ORDINARY_PID, "R1: the pid stays");
 }
 
 static void move_is(bool possible, uint64_t pid, uint64_t floor, uint64_t limit, const char *what) {
@@ -306,16 +294,8 @@ static void moves_without_a_record(void) {
 /* The store has moved the lease, and nobody heard: the short one goes on, and may be moved by the next attempt. */
 static void a_lost_move(void) {
     const struct sfid__lease_action asked = begin_move();
-    const uint64_t unheard = l.exchange;
     fail_and_wake();
     const uint64_t nonce = last()->move_nonce;
-    is_str(step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                           .exchange = unheard,
-                                           .answer = SFID__SWITCHED,
-                                           .pid = 5,
-                                           .floor = TICK,
-                                           .limit = TICK + FIRST_WINDOW}),
-           "h S", "R1: a move that was given up counts no more");
     is_str(switched(5, TICK, TICK + FIRST_WINDOW), "w A", "the next attempt brings it");
     ok(last()->token == asked.move_token && last()->nonce == nonce, "R6: under the nonce of the attempt that was answered");
     begin_move();

@@ -4,8 +4,12 @@
  *
  * Owners of pids, each a lease machine with a page that outlives it; one
  * store of two servers, of which one is master; and between them a network
- * that loses, holds back, repeats and spoils what it carries. All of it is one
- * run of pseudorandom numbers: the same seed makes the same walk.
+ * that loses, holds back and spoils what it carries. All of it is one run of
+ * pseudorandom numbers: the same seed makes the same walk.
+ *
+ * A question and its answer are one call: meanwhile numbers are drawn, time passes
+ * and the process may end, but its machine hears nothing else. A question that was
+ * given up may be served later still. Its answer ends in the network.
  *
  * Tokens and nonces are made of a counter and random bits below it, so that
  * the walk can tell which of two is older. The machine cannot.
@@ -22,7 +26,6 @@ enum {
     OWNERS = 8, /* places: owners and their copies */
     PIDS = 8,
     MESSAGES = 48,
-    REMEMBERED = 32,
     LEASES = 4096,
     TICKS = 1 << 15,
     COUNTERS = 1 << 18,
@@ -40,7 +43,7 @@ enum {
     X(NOT_GRANTED, "nothing is adopted that the store did not grant") \
     X(LIMIT_DOWN, "the limit of a record never goes down") \
     X(FALSE_LOST, "nobody is told that a pid is lost who did all to keep it") \
-    X(LOST_UNHEARD, "no pid counts as lost but by the answer that was waited for") \
+    X(LOST_UNHEARD, "no pid counts as lost but by the answer to its renewal") \
     X(TWO_TAKEN, "a claim made again leaves one pid taken") \
     X(SENT_AFTER_RELEASE, "nothing is sent after a release") \
     X(RELEASED_TWICE, "a pid is released once, and only while it is held") \
@@ -86,7 +89,6 @@ enum fault {
     STRANGER_COMES, /* and draws from a pid of which the store has no registration */
     TIME_LEAPS,
     SPOILT,
-    REPEATED,
     FAULTS
 };
 
@@ -111,7 +113,7 @@ struct reply {
 struct message {
     bool is_reply;
     unsigned owner, life; /* the process that asked: an answer reaches no other */
-    uint64_t exchange;
+    uint64_t question;
     int64_t held_till; /* not delivered before */
     struct request request;
     struct reply reply;
@@ -140,7 +142,7 @@ struct owner {
     int64_t stopped_till, cut_off_till, asleep_till;
     bool poked;
     unsigned server;   /* where it takes the master to be */
-    uint64_t exchange; /* under way; 0: none */
+    uint64_t question; /* number of the one under way; 0: none */
     int64_t sent_ms, leaving_till;
     uint64_t want;      /* number of the pid wanted: its attempts are one claim */
     uint64_t move_want; /* the same of the pid wanted in place of a short one; 0: not asked for yet */
@@ -155,7 +157,7 @@ struct owner {
     bool asks_first;          /* what it found is open, and its first question has no answer yet */
     bool may_leave;           /* it ended with a lease that was in force */
     bool hears_lost;          /* it steps by an answer that it waits for, and that is SFID__LOST */
-    int64_t sends_allowed_ms; /* spent by each exchange, earned by time */
+    int64_t sends_allowed_ms; /* spent by each question, earned by time */
     int64_t last_step_ms;
 };
 
@@ -198,7 +200,7 @@ struct server {
 /* ---- the world ------------------------------------------------------------- */
 
 struct walk {
-    uint64_t seed, random, step, fresh, wants, incarnations;
+    uint64_t seed, random, step, fresh, wants, questions, incarnations;
     unsigned lives;
     int64_t now;
     bool calm;
@@ -225,8 +227,6 @@ struct walk {
     struct owner owner[OWNERS];
     unsigned messages;
     struct message message[MESSAGES];
-    struct message remembered[REMEMBERED]; /* answers delivered lately */
-    uint64_t deliveries;
 
     enum check broken;
     char why[256];

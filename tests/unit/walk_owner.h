@@ -10,33 +10,31 @@
 
 /* ---- coverage -------------------------------------------------------------- */
 
-enum { EVENTS = 22, SITUATIONS = 6 };
-static uint64_t covered[SITUATIONS][EVENTS];
+enum { EVENTS = 15, STATES = 3 };
+static uint64_t covered[STATES][EVENTS];
 
 static void cover(const struct owner *o, const struct sfid__lease_event *e) {
-    const struct sfid__lease *l = &o->machine;
-    const unsigned situation = (unsigned)l->state * 2 + (l->exchange != 0);
     unsigned event;
     switch (e->kind) {
     case SFID__LEASE_ANSWER:
-        event = 3 + (unsigned)e->answer + (e->exchange == l->exchange && l->exchange ? 0 : 7);
+        event = 3 + (unsigned)e->answer;
         break;
     case SFID__LEASE_ADOPTED:
-        event = e->sure ? 17 : 18;
+        event = e->sure ? 10 : 11;
         break;
     case SFID__LEASE_UNFIT:
-        event = 19;
+        event = 12;
         break;
     case SFID__LEASE_COPIED:
-        event = 21;
+        event = 14;
         break;
     case SFID__LEASE_CLOSE:
-        event = 20;
+        event = 13;
         break;
     default:
         event = (unsigned)e->kind;
     }
-    covered[situation][event]++;
+    covered[o->machine.state][event]++;
 }
 
 /* ---- what the machine wants ------------------------------------------------ */
@@ -55,7 +53,7 @@ static void put_message(const struct message *m) {
     w.message[w.messages++] = *m;
 }
 
-/* Exchanges are paid for with time: one each shortest pause in the long run, a dozen at once. */
+/* Questions are paid for with time: one each shortest pause in the long run, a dozen at once. */
 static void check_pace(struct owner *o) {
     const int64_t pause = SFID__MIN(w.terms.retry_first_ms, w.terms.poll_least_ms);
     const int64_t price = SFID__MIN(pause, w.terms.first_heartbeat_ms / 8) * 9 / 10;
@@ -105,7 +103,7 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
         o->page.left = o->page.left && unheard;
     }
     figures.shown_again += a->kind == SFID__DO_RENEW && o->phase == LEAVING;
-    o->exchange = a->exchange;
+    o->question = ++w.questions;
     o->sent_ms = w.now;
     o->asked = (struct request){.kind = a->kind,
                                 .server = o->server,
@@ -127,7 +125,7 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
     }
     put_message(&(struct message){.owner = place_of(o),
                                   .life = o->life,
-                                  .exchange = a->exchange,
+                                  .question = o->question,
                                   .held_till = hold(a->kind == SFID__DO_CLAIM ? 2 * w.hold_rate : w.hold_rate, w.hold_ms),
                                   .request = o->asked});
 }
@@ -258,7 +256,7 @@ static void carry_out(struct owner *o, const struct sfid__lease_action *a) {
 static void crash(struct owner *o) {
     note(o, "dies", o->page.pid, o->page.token, o->page.limit, 0);
     o->phase = DOWN;
-    o->exchange = 0;
+    o->question = 0;
     figures.crashes++;
 }
 
@@ -298,14 +296,14 @@ static void notice(struct owner *o) {
     note(o, "notices that it is a copy", o->page.pid, o->machine.token, o->machine.move_token, 0);
     o->both_have[0] = o->machine.token;
     o->both_have[1] = o->machine.move_token;
-    o->exchange = 0;
+    o->question = 0;
     o->found_token = 0; /* void as well */
     o->move_want = 0;
     if (o->machine.state != SFID__LEASE_HELD)
         o->want = ++w.wants;
     figures.noticed++;
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_COPIED});
-    o->notices = false;
+    o->notices = o->phase != UP; /* it died meanwhile: the next one notices it as well */
 }
 
 /* What a process that ends leaves: what it had, if nothing was written of a release; nothing, once its pid is another's. */
@@ -320,26 +318,21 @@ static void leave_again(struct owner *o, const struct reply *r) {
     }
 }
 
-/* An answer reaches the process that asked; whether it waits for that one still, the machine has to know. */
-static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
-    const bool awaited = o->exchange != 0 && o->exchange == exchange;
-    if (awaited)
-        o->exchange = 0;
-    else
-        figures.stale_answers++;
+/* The question under way is over: with an answer, or because its time is. */
+static void hear(struct owner *o, const struct reply *r) {
+    o->question = 0;
     figures.answers++;
     if (r->answer == SFID__FAILED && (w.calm || chance(500)))
         o->server = w.master;
-    note(o, awaited ? "hears" : "hears, too late", r->answer, r->pid, r->floor, r->limit);
-    if (awaited && o->phase == LEAVING)
+    note(o, "hears", r->answer, r->pid, r->floor, r->limit);
+    if (o->phase == LEAVING)
         leave_again(o, r);
-    o->hears_lost = awaited && (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
+    o->hears_lost = (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
     if (o->hears_lost && r->answer == SFID__FOREIGN) {
         o->foreign_token = o->page.token;
         figures.strangers_met++;
     }
     step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
-                                       .exchange = exchange,
                                        .answer = r->answer,
                                        .pid = r->pid,
                                        .floor = r->floor,
@@ -360,7 +353,7 @@ static void hear(struct owner *o, uint64_t exchange, const struct reply *r) {
 static void start(struct owner *o, bool takes_over) {
     o->phase = UP;
     o->life = ++w.lives;
-    o->exchange = 0;
+    o->question = 0;
     o->stopped_till = 0;
     o->lost_token = o->found_token = o->answered_nonce = o->foreign_token = o->move_want = 0;
     o->both_have[0] = o->both_have[1] = 0;
@@ -405,13 +398,16 @@ static void start(struct owner *o, bool takes_over) {
                                        .cold = asks,
                                        .warm = asks && p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE),
                                        .start = w.terms.pid_min + below(PIDS)});
-    if (w.terms.testifies && o->phase == UP && o->exchange == 0)
+    if (w.terms.testifies && o->phase == UP && o->question == 0)
         broken(RESTART, "owner %u found a lease and asks nobody", place_of(o));
     check_window(o);
 }
 
+/* Nobody closes during a question: it is given up first. */
 static void leave(struct owner *o) {
     struct page *p = &o->page;
+    if (o->question)
+        hear(o, &(struct reply){.answer = SFID__FAILED});
     note(o, "leaves", p->pid, p->token, p->word, p->limit);
     p->left = o->may_leave = p->open && w.terms.testifies && o->machine.state == SFID__LEASE_HELD && p->token == o->machine.token &&
                              p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE);
@@ -443,12 +439,16 @@ static void live(struct owner *o) {
         return;
     if (o->notices && o->phase == UP) {
         notice(o);
-    } else if (o->exchange && (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))) {
-        hear(o, o->exchange, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
+    } else if (o->phase == LEAVING && w.now > o->leaving_till) {
+        o->phase = DOWN;
+        o->question = 0;
+    } else if (o->question) {
+        if (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))
+            hear(o, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
     } else if (o->phase == LEAVING) {
         if (!w.calm && chance(300))
             disturb(o);
-        else if (o->exchange == 0 || w.now > o->leaving_till)
+        else
             o->phase = DOWN;
     } else if (o->gave_up && chance(200)) {
         leave(o);

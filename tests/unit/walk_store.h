@@ -50,7 +50,7 @@ static void begin_epoch(struct server *s, int64_t now) {
 /* A request is late when its sender does not wait for it any more. */
 static bool is_late(const struct message *m) {
     const struct owner *o = &w.owner[m->owner];
-    return o->life != m->life || o->exchange != m->exchange;
+    return o->life != m->life || o->question != m->question;
 }
 
 static void write_entry(struct books *b, const struct message *m, uint64_t pid, uint64_t limit, uint64_t nonce) {
@@ -172,7 +172,7 @@ static bool is_known(const struct entry *e, const struct request *r) {
     return e->state == HELD_ENTRY && !e->ending && e->token == r->token && (e->nonce == r->nonce || e->nonce == r->next_nonce);
 }
 
-/* R2: copies made during an exchange show the same nonces once; from then on only one of them is known. */
+/* R2: copies made during a question show the same nonces once; from then on only one of them is known. */
 static unsigned check_copies(const struct books *b, const struct message *m) {
     const struct entry *e = &b->entry[m->request.pid];
     const struct lease_info *lease = lease_info(m->request.token);

@@ -92,29 +92,17 @@ static void deliver(unsigned i) {
         answer(&m);
         return;
     }
-    if (o->life != m.life || (o->phase != UP && o->phase != LEAVING)) {
+    if (is_late(&m)) {
         take_out(i);
+        figures.stale_answers++;
         return;
     }
     if (is_stopped(o))
         return;
     take_out(i);
-    w.remembered[w.deliveries++ % REMEMBERED] = m;
     if (!w.calm && (w.faults & 1u << SPOILT) && chance(60))
         spoil(&m);
-    hear(o, m.exchange, &m.reply);
-}
-
-/* One of the answers delivered lately comes once more; rather to who is leaving, since nobody is for long. */
-static void replay(void) {
-    for (unsigned i = 0; i < REMEMBERED; i++) {
-        const struct message *m = &w.remembered[below(REMEMBERED)];
-        struct owner *o = &w.owner[m->owner];
-        if (o->life != m->life || is_stopped(o) || (o->phase != LEAVING && (o->phase != UP || i < REMEMBERED / 2)))
-            continue;
-        hear(o, m->exchange, &m->reply);
-        return;
-    }
+    hear(o, &m.reply);
 }
 
 /* ---- faults of owners ------------------------------------------------------ */
