@@ -250,6 +250,17 @@ static void moves_on(void) {
     is_u64(sfid__record_pid(sfid__page_current(f.page)), 20, "moved: by the next attempt");
     is_u64(h.slot.records, 2, "moved: in a record of its own");
     end();
+
+    const uint32_t last_of_all = SFID__PAGE_RECORDS - 1;
+    begin_short();
+    h.lease.terms.testifies = true;
+    memcpy((void *)&f.page->records[last_of_all], (void *)&f.page->records[0], sizeof f.page->records[0]);
+    atomic_store(&f.page->current, last_of_all);
+    atomic_store(&store->moves, 20);
+    sfid__holder_resume(&h);
+    ok(atomic_load(&store->renewals) == 1 && h.error.code == 0 && sfid__holder_has_pid(&h),
+       "moved: not where the page has no room for another record, and the short pid is renewed");
+    end();
 }
 
 /* A stranger has the pid: not one more ID comes from its record. */

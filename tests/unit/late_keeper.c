@@ -153,6 +153,7 @@ static void on_time(void) {
     renewal(6, SFID__GRANTED, NULL, NULL);
     ok(server.renewals == 1 && server.renewed.token == 70 && server.renewed.nonce == 1 && server.renewed.next_nonce > 1,
        "a keeper renews under what the page has");
+    ok(server.renewed.position == sfid__record_position(current()) && server.renewed.position != 0, "says where its word is");
     is_u64(atomic_load(&current()->limit), fake_tick(&f) + WINDOW, "and raises the limit");
     const struct sfid__nonces n = sfid__nonces_of(current());
     ok(n.answered == server.renewed.next_nonce && n.next == 0, "the nonce is answered");
