@@ -30,8 +30,8 @@ static void meanwhile(void (*what)(void)) {
         what();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     (void)err;
     server.claims++;
     server.claimed = *ask;
@@ -40,8 +40,8 @@ static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct s
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     server.renewals++;
     server.renewed = *ask;
     meanwhile(server.at_renewal);
