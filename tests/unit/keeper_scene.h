@@ -40,8 +40,8 @@ static void note_renewal(struct fake_store *s) {
         atomic_store(&s->longest_ms, since);
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
     note_renewal(s);
@@ -54,8 +54,8 @@ static enum sfid__lease_answer store_claim(struct sfid__store *store, const stru
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
     atomic_fetch_add(&s->renewals, 1);

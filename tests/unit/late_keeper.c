@@ -30,8 +30,8 @@ static void meanwhile(void (*what)(void)) {
         what();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     (void)err;
     server.claims++;
     server.claimed = *ask;
@@ -40,8 +40,8 @@ static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct s
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     server.renewals++;
     server.renewed = *ask;
     meanwhile(server.at_renewal);
@@ -153,6 +153,7 @@ static void on_time(void) {
     renewal(6, SFID__GRANTED, NULL, NULL);
     ok(server.renewals == 1 && server.renewed.token == 70 && server.renewed.nonce == 1 && server.renewed.next_nonce > 1,
        "a keeper renews under what the page has");
+    ok(server.renewed.position == sfid__record_position(current()) && server.renewed.position != 0, "says where its word is");
     is_u64(atomic_load(&current()->limit), fake_tick(&f) + WINDOW, "and raises the limit");
     const struct sfid__nonces n = sfid__nonces_of(current());
     ok(n.answered == server.renewed.next_nonce && n.next == 0, "the nonce is answered");

@@ -218,8 +218,8 @@ static void once(void (**what)(void)) {
         then();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     (void)err;
     server.token[server.claims++ % COUNT(server.token)] = ask->token;
     once(&server.at_claim);
@@ -230,8 +230,8 @@ static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct s
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__lease_event *grant,
-                                           struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant, struct sfid__error *err) {
     (void)err;
     server.renewals++;
     once(&server.at_renewal);
