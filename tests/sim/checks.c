@@ -167,6 +167,9 @@ void check_guest(bool first) {
     blame("NO GUEST: it %s", n > 1 ? "has started a thread" : "has begun a page");
 }
 
+/* In a child calls that may not sleep start no keeper (doc/design.md, "Fork"): none of the others came in half of a short window. */
+static bool has_no_keeper(void) { return me->process->parent != 1 && now_ns > me->process->may_sleep_at + terms.brief / 2; }
+
 void check_refusal(struct seen *s, int code, const char *why) {
     s->is_newcomer |= forgot_soon_after(s->opened_at);
     if (s->is_newcomer && newcomer_is_excused(me->process->host))
@@ -175,7 +178,7 @@ void check_refusal(struct seen *s, int code, const char *why) {
         s->waits_since = 0;
     else if (s->waits_since == 0)
         s->waits_since = now_ns;
-    if (spoilt_soon_after(me->process->host, s->opened_at))
+    if (spoilt_soon_after(me->process->host, s->opened_at) || (code == SFID_ELEASE && has_no_keeper()))
         return;
     if (holder_is_excused(me->process->host) || guest_is_alone() || (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))
         return;

@@ -355,6 +355,7 @@ static void use_up(struct drawer *d) {
 
 void drawer_draw(struct drawer *d) {
     const bool waits = chance(chances(), 500);
+    const int64_t may_sleep_at = waits ? now_ns : me->process->may_sleep_at;
     if (is_wide())
         draw_wide(d, waits);
     else if (has_kind("batch") && chance(chances(), USE_UP))
@@ -364,6 +365,7 @@ void drawer_draw(struct drawer *d) {
             draw_of_lane(d);
     else
         look_at(d, &d->seen, waits ? lib.next(d->g) : lib.try_next(d->g));
+    me->process->may_sleep_at = may_sleep_at;
     if (has_kind("kept") && lib.pid(d->g) != d->pid)
         blame("MOVED from pid %" PRId64 " to %" PRId64, d->pid, lib.pid(d->g));
 }

@@ -153,6 +153,7 @@ struct process {
     int pid, host, parent;
     int64_t stopped_till, told_at; /* told to end; 0: it was not */
     int64_t holds, opened_at;      /* its pid; 0: it has none now */
+    int64_t may_sleep_at;          /* the last call before this one that might sleep */
     bool ends_asking;              /* the same, when it asks a server */
     unsigned calls_left;           /* until it is stopped or killed in one (steps.c); 0: it is not */
     struct {
