@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "host/held.h"
 #include "id/layout.h"
 #include "id/wide_plan.h"
 
