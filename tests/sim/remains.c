@@ -88,17 +88,18 @@ void pid_is_registered(uint64_t pid, int64_t ms) { pid_is_held(-1, pid, tick_now
 
 /*
  * R6: whoever claims again does so under the same token, so that its server may find what it granted. It looks at a part of the pids
- * alone: then it grants another one under that token, and the first one ends with its window. Several generators have one page, and
- * copies of a machine one number here. A grant that cannot be is given up. Servers that are several do not know of one another.
+ * alone: then it grants another one under that token, or renews what was to move, and the first one ends with its window. Several
+ * generators have one page, and copies of a machine one number here. A grant that cannot be is given up. Servers that are several
+ * do not know of one another.
  */
-void check_two(uint64_t generator, uint64_t pid, const char *base) {
+void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed) {
     if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || servers > 1)
         return;
     hold[pid].generator = generator;
     for (uint64_t other = 0; other < PIDS; other++)
         if (other == pid || hold[other].generator != generator || hold[other].till <= tick_now())
             continue;
-        else if (check_is_granted(other, base) || servers_forgot())
+        else if (check_is_granted(other, base) || renewed || servers_forgot())
             hold[other].generator = 0;
         else
             blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d", other, pid, hold[pid].host);

@@ -228,7 +228,7 @@ static void hold(const struct command *c, int table, const struct answered *a) {
     if (a->claimed || a->renewed || a->moved)
         pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
     if (a->claimed || a->renewed || a->moved)
-        check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE]);
+        check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE], a->renewed);
     if (a->claimed)
         check_hoard(c->host, false);
 }

@@ -97,7 +97,7 @@ void exchange_numbers(void), one_is_away(void);
 /* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
 void pid_is_held(int where, uint64_t pid, uint64_t till);
 /* It has granted one to a generator, under that base. */
-void check_two(uint64_t generator, uint64_t pid, const char *base);
+void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed);
 /* The same by a program without a record, for that long. */
 void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);
