@@ -177,14 +177,14 @@ static int lost_by(const struct member *all) {
 }
 
 static void trouble_short(struct member *all) {
-    const unsigned k = busiest(all);
-    unsigned at = 0;
+    unsigned k = busiest(all), at = 0;
     const int lost = lost_by(all);
     while (server_of(atomic_load(&all[at].pid)) != k)
         at++;
     const int failed = events_of(&all[at], SFID_EVENT_RENEW_FAILED);
     redis_pause(&server[k]);
-    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TAP_WAIT_MS), "away for a moment: a renewal fails");
+    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TAP_WAIT_MS) && events_of(&all[at], SFID_EVENT_DISCONNECTED) > 0,
+       "away for a moment: a renewal fails, and the lost connection is told");
     redis_resume(&server[k]);
     nap_us(2 * HEARTBEAT * 1000);
     is_i64(lost_by(all), lost, "away for a moment: nobody leaves a server for that");
