@@ -147,6 +147,8 @@ static void machine_id_refused(void) {
     memset(longer, 'a', sizeof longer);
     put("machine_id", "web-1.example\n", 14);
     ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
+    put("machine_id", "web-2", 5);
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-2") == 0, "and so is one without a line end");
     damaged("an empty file", "", 0);
     damaged("an empty line", "\n", 1);
     damaged("a space", "web 1\n", 6);
