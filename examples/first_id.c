@@ -6,7 +6,7 @@
 
 int main(void) {
     sfid *g = NULL;
-    /* "orders" is the ID space: no two IDs of one app are ever equal. "local": only this host issues them. */
+    /* "orders" is the ID space: no two IDs in it are equal. "local": only this host issues them. */
     if (sfid_open_app(&g, "orders", "local") < 0) {
         fprintf(stderr, "%s\n", sfid_last_error(g));
         sfid_close(g);

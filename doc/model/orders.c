@@ -121,7 +121,7 @@ static const char *call_around(const char *text, const char *order, char out[TEX
         depth += *p == '(' ? 1 : *p == ')' ? -1 : 0;
         if (!isspace((unsigned char)*p))
             out[n++] = *p;
-        else if (n > 0 && out[n - 1] != ' ')
+        else if (n > 0 && out[n - 1] != ' ' && out[n - 1] != '(')
             out[n++] = ' ';
     }
     out[n] = 0;

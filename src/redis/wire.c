@@ -395,7 +395,8 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
     struct pollfd polled = {.fd = w->fd, .events = POLLIN | POLLRDHUP};
     if (!is_ours(w))
         return false;
-    return w->tls ? sfid__tls_is_quiet(w->tls) : poll(&polled, 1, 0) == 0; /* a session may hold bytes that poll() does not see */
+    /* A session may hold bytes that the socket does not show. */
+    return w->tls ? sfid__tls_is_quiet(w->tls) : poll(&polled, 1, 0) == 0;
 }
 
 /* ---- opening --------------------------------------------------------------- */
