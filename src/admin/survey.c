@@ -22,7 +22,10 @@ void sfid__survey_tell(struct sfid__survey *s, sfid_check_kind kind, sfid_check_
     va_end(args);
     char whole[TEXT + 40];
     const struct sfid__visit *v = &s->visit;
-    snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings->opt.pid_min, v->settings->opt.pid_max, text);
-    s->each(s->user, &(sfid_finding){kind, grade, code, v->servers > 1 ? whole : text, s->cure[0] ? s->cure : NULL});
+    const bool several = v->servers > 1; /* 0: the options are still being read, and nothing stands in the settings */
+    if (several)
+        snprintf(whole, sizeof whole, "pids %" PRId64 " to %" PRId64 ": %s", v->settings->opt.pid_min, v->settings->opt.pid_max,
+                 text);
+    s->each(s->user, &(sfid_finding){kind, grade, code, several ? whole : text, s->cure[0] ? s->cure : NULL});
     s->cure[0] = '\0';
 }
