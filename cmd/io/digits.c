@@ -5,10 +5,12 @@
 /* clang-format off */
 #define TEN(a, b, c) a, b, c, '0', a, b, c, '1', a, b, c, '2', a, b, c, '3', a, b, c, '4', \
                      a, b, c, '5', a, b, c, '6', a, b, c, '7', a, b, c, '8', a, b, c, '9'
-#define HUNDRED(a, b) TEN(a, b, '0'), TEN(a, b, '1'), TEN(a, b, '2'), TEN(a, b, '3'), TEN(a, b, '4'), \
-                      TEN(a, b, '5'), TEN(a, b, '6'), TEN(a, b, '7'), TEN(a, b, '8'), TEN(a, b, '9')
-#define THOUSAND(a) HUNDRED(a, '0'), HUNDRED(a, '1'), HUNDRED(a, '2'), HUNDRED(a, '3'), HUNDRED(a, '4'), \
-                    HUNDRED(a, '5'), HUNDRED(a, '6'), HUNDRED(a, '7'), HUNDRED(a, '8'), HUNDRED(a, '9')
+#define HUNDRED(a, b) \
+    TEN(a, b, '0'), TEN(a, b, '1'), TEN(a, b, '2'), TEN(a, b, '3'), TEN(a, b, '4'), \
+    TEN(a, b, '5'), TEN(a, b, '6'), TEN(a, b, '7'), TEN(a, b, '8'), TEN(a, b, '9')
+#define THOUSAND(a) \
+    HUNDRED(a, '0'), HUNDRED(a, '1'), HUNDRED(a, '2'), HUNDRED(a, '3'), HUNDRED(a, '4'), \
+    HUNDRED(a, '5'), HUNDRED(a, '6'), HUNDRED(a, '7'), HUNDRED(a, '8'), HUNDRED(a, '9')
 /* clang-format on */
 
 const char four_digits[10000 * 4 + 4] = {THOUSAND('0'), THOUSAND('1'), THOUSAND('2'), THOUSAND('3'), THOUSAND('4'),

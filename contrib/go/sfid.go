@@ -101,8 +101,9 @@ func Open(o Options) (*Generator, error) {
 	}
 	for to, d := range map[*C.uint32_t]time.Duration{
 		// mirrors: go-copies
-		&c.max_wait_ms: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL, &c.heartbeat_ms: o.Heartbeat,
-		&c.open_timeout_ms: o.OpenTimeout, &c.max_skew_ms: o.MaxSkew, &c.skew_budget_ms: o.SkewBudget, &c.short_ms: o.Short,
+		&c.max_wait_ms: o.MaxWait, &c.max_ahead_ms: o.MaxAhead, &c.ttl_ms: o.TTL,
+		&c.heartbeat_ms: o.Heartbeat, &c.open_timeout_ms: o.OpenTimeout, &c.max_skew_ms: o.MaxSkew,
+		&c.skew_budget_ms: o.SkewBudget, &c.short_ms: o.Short,
 		// mirrors: end
 	} {
 		if d != 0 {

@@ -8,8 +8,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#define STACK_BYTES \
-    (256 * 1024) /* the user's callbacks and modules of the system's resolver run on it; untouched pages cost nothing */
+/* The user's callbacks and modules of the system's resolver run on it. Pages that nobody touches cost nothing. */
+#define STACK_BYTES (256 * 1024)
 #define TLS_SPARE (16 * 1024) /* the C library's own part, and what it loads later */
 
 /* Of all modules that the program began with, counted before main(). What is loaded later has its own outside of stacks. */
@@ -29,9 +29,7 @@ static int add_tls(struct dl_phdr_info *module, size_t size, void *unused) {
  */
 __attribute__((constructor)) static void count_tls(void) { dl_iterate_phdr(add_tls, NULL); }
 
-static size_t stack_bytes(void) {
-    return SFID__MAX(STACK_BYTES + TLS_SPARE + tls_bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
-}
+static size_t stack_bytes(void) { return SFID__MAX(STACK_BYTES + TLS_SPARE + tls_bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN)); }
 
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg) {
     pthread_attr_t attr;

@@ -9,7 +9,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#ifndef MAP_FIXED_NOREPLACE /* older headers: then the address is only a wish, as with a kernel before 4.17 */
+/* Older headers: then the address is only a wish, as with a kernel before 4.17. */
+#ifndef MAP_FIXED_NOREPLACE
 #define MAP_FIXED_NOREPLACE 0
 #endif
 

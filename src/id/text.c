@@ -91,8 +91,11 @@ int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id) {
 /* ---- writing -------------------------------------------------------------- */
 
 /* clang-format off */
-#define POWERS(zeros) UINT64_C(1##zeros), UINT64_C(10##zeros), UINT64_C(100##zeros), UINT64_C(1000##zeros), UINT64_C(10000##zeros)
-static const uint64_t powers_of_ten[] = {POWERS(), POWERS(00000), POWERS(0000000000), POWERS(000000000000000)};
+#define POWERS(zeros) \
+    UINT64_C(1##zeros), UINT64_C(10##zeros), UINT64_C(100##zeros), UINT64_C(1000##zeros), \
+    UINT64_C(10000##zeros)
+static const uint64_t powers_of_ten[] = {POWERS(), POWERS(00000), POWERS(0000000000),
+                                         POWERS(000000000000000)};
 /* clang-format on */
 
 /* How many decimal digits v has. 1233/4096 approximates log10(2), so the guess is exact or one too low. */

@@ -3,7 +3,7 @@
  * How long holders go on without their server, by how far their clock is ahead of its: with real servers and short windows, what the
  * world outages of the simulation (tests/sim/outages.c) has as a table. A server is killed or stopped seventeen twentieths of a
  * heartbeat after a renewal, when one that is not ahead is about to renew, and stays away until every window has ended. What is lost
-with one that was killed is for outage.c.
+ * with one that was killed is for outage.c.
  */
 #include "support/faults.h"
 

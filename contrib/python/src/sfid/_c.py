@@ -59,9 +59,10 @@ Field = _struct("F", "sfid_field", "s name", "u shift bits", "i kind")
 Options = _struct(
     "O", "sfid_options", "z size",
     # mirrors: python-members
-    "s app", "s store", "q pid", "q pid_min", "q pid_max", "L layout", "s run_dir", "s state_dir", "i exhaustion",
-    "u max_wait_ms", "u max_ahead_ms", "Q random_start", "u ttl_ms", "u heartbeat_ms", "u open_timeout_ms", "u max_skew_ms",
-    "u skew_budget_ms", "i on_unknown", "v on_event", "v user", "M wide", "u short_ms", "u keep_pid", "Q share",
+    "s app", "s store", "q pid", "q pid_min", "q pid_max", "L layout", "s run_dir", "s state_dir",
+    "i exhaustion", "u max_wait_ms", "u max_ahead_ms", "Q random_start", "u ttl_ms",
+    "u heartbeat_ms", "u open_timeout_ms", "u max_skew_ms", "u skew_budget_ms", "i on_unknown",
+    "v on_event", "v user", "M wide", "u short_ms", "u keep_pid", "Q share",
     # mirrors: end
 )
 Status = _struct(
@@ -76,9 +77,10 @@ def options() -> Any:
     return Options(
         size=ctypes.sizeof(Options),
         # mirrors: python-defaults
-        pid=-1, pid_min=0, pid_max=0, exhaustion=0, max_wait_ms=2000, max_ahead_ms=10000, random_start=0, ttl_ms=600000,
-        heartbeat_ms=180000, open_timeout_ms=5000, max_skew_ms=300000, skew_budget_ms=15000, on_unknown=0, short_ms=30000,
-        keep_pid=0, share=0,
+        pid=-1, pid_min=0, pid_max=0, exhaustion=0, max_wait_ms=2000, max_ahead_ms=10000,
+        random_start=0, ttl_ms=600000, heartbeat_ms=180000, open_timeout_ms=5000,
+        max_skew_ms=300000, skew_budget_ms=15000, on_unknown=0, short_ms=30000, keep_pid=0,
+        share=0,
         # mirrors: end
     )
 

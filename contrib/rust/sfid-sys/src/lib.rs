@@ -43,11 +43,14 @@ structs! {
     sfid_options {
         size: usize,
         // mirrors: rust-members
-        app: *const c_char, store: *const c_char, pid: i64, pid_min: i64, pid_max: i64, layout: *const sfid_layout,
-        run_dir: *const c_char, state_dir: *const c_char, exhaustion: c_uint, max_wait_ms: u32, max_ahead_ms: u32,
-        random_start: u64, ttl_ms: u32, heartbeat_ms: u32, open_timeout_ms: u32, max_skew_ms: u32, skew_budget_ms: u32,
-        on_unknown: c_uint, on_event: Option<unsafe extern "C" fn(user: *mut c_void, event: *const sfid_event)>,
-        user: *mut c_void, wide: *const sfid_wide_layout, short_ms: u32, keep_pid: u32, share: u64,
+        app: *const c_char, store: *const c_char, pid: i64, pid_min: i64, pid_max: i64,
+        layout: *const sfid_layout, run_dir: *const c_char, state_dir: *const c_char,
+        exhaustion: c_uint, max_wait_ms: u32, max_ahead_ms: u32, random_start: u64, ttl_ms: u32,
+        heartbeat_ms: u32, open_timeout_ms: u32, max_skew_ms: u32, skew_budget_ms: u32,
+        on_unknown: c_uint,
+        on_event: Option<unsafe extern "C" fn(user: *mut c_void, event: *const sfid_event)>,
+        user: *mut c_void, wide: *const sfid_wide_layout, short_ms: u32, keep_pid: u32,
+        share: u64,
         // mirrors: end
     }
     sfid_field { name: *const c_char, shift: c_uint, bits: c_uint, kind: c_uint }
@@ -68,10 +71,12 @@ structs! {
 pub const SFID_OPTIONS_INIT: sfid_options = sfid_options {
     size: core::mem::size_of::<sfid_options>(),
     // mirrors: rust-defaults
-    app: core::ptr::null(), store: core::ptr::null(), pid: -1, pid_min: 0, pid_max: 0, layout: core::ptr::null(),
-    run_dir: core::ptr::null(), state_dir: core::ptr::null(), exhaustion: 0, max_wait_ms: 2000, max_ahead_ms: 10000,
-    random_start: 0, ttl_ms: 600000, heartbeat_ms: 180000, open_timeout_ms: 5000, max_skew_ms: 300000, skew_budget_ms: 15000,
-    on_unknown: 0, on_event: None, user: core::ptr::null_mut(), wide: core::ptr::null(), short_ms: 30000, keep_pid: 0, share: 0,
+    app: core::ptr::null(), store: core::ptr::null(), pid: -1, pid_min: 0, pid_max: 0,
+    layout: core::ptr::null(), run_dir: core::ptr::null(), state_dir: core::ptr::null(),
+    exhaustion: 0, max_wait_ms: 2000, max_ahead_ms: 10000, random_start: 0, ttl_ms: 600000,
+    heartbeat_ms: 180000, open_timeout_ms: 5000, max_skew_ms: 300000, skew_budget_ms: 15000,
+    on_unknown: 0, on_event: None, user: core::ptr::null_mut(), wide: core::ptr::null(),
+    short_ms: 30000, keep_pid: 0, share: 0,
     // mirrors: end
 };
 

@@ -20,8 +20,9 @@ use std::{fmt, ptr, str::FromStr};
 #[non_exhaustive]
 pub enum Error {
     // mirrors: rust-codes
-    Invalid = -1, OutOfMemory = -2, Again = -3, Busy = -4, Clock = -5, Overflow = -6, Lease = -7, NoPid = -8, Redis = -9,
-    Auth = -10, Layout = -11, State = -12, Closed = -13, Unsupported = -14,
+    Invalid = -1, OutOfMemory = -2, Again = -3, Busy = -4, Clock = -5, Overflow = -6, Lease = -7,
+    NoPid = -8, Redis = -9, Auth = -10, Layout = -11, State = -12, Closed = -13,
+    Unsupported = -14,
     // mirrors: end
     Unknown = -128,
 }
@@ -31,7 +32,8 @@ fn checked(code: impl Into<i64>) -> Result<i64, Error> {
     use Error::*;
     let codes = [
         // mirrors: rust-list
-        Invalid, OutOfMemory, Again, Busy, Clock, Overflow, Lease, NoPid, Redis, Auth, Layout, State, Closed, Unsupported,
+        Invalid, OutOfMemory, Again, Busy, Clock, Overflow, Lease, NoPid, Redis, Auth, Layout,
+        State, Closed, Unsupported,
         // mirrors: end
     ];
     match code.into() {
@@ -260,8 +262,9 @@ impl Options {
     }
     setters! {
         // mirrors: rust-setters
-        pid: u32; pid_min: u32; pid_max: u32; exhaustion: Exhaustion; max_wait_ms: u32; max_ahead_ms: u32; random_start: u64;
-        ttl_ms: u32; heartbeat_ms: u32; open_timeout_ms: u32; max_skew_ms: u32; skew_budget_ms: u32; on_unknown: OnUnknown;
+        pid: u32; pid_min: u32; pid_max: u32; exhaustion: Exhaustion; max_wait_ms: u32;
+        max_ahead_ms: u32; random_start: u64; ttl_ms: u32; heartbeat_ms: u32;
+        open_timeout_ms: u32; max_skew_ms: u32; skew_budget_ms: u32; on_unknown: OnUnknown;
         short_ms: u32; keep_pid: bool; share: bool;
         // mirrors: end
     }
