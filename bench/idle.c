@@ -162,6 +162,7 @@ int main(int argc, char **argv) {
     snprintf(state, sizeof state, "%s/sfid-idle-XXXXXX", argc > 3 ? argv[3] : ".");
     if (mkdtemp(run) == NULL || mkdtemp(state) == NULL)
         fail("a directory", strerror(errno));
+    opt.on_unknown = SFID_TRUST; /* the apps are new */
     opt.app = app;
     opt.store = argc > 4 ? argv[4] : "local";
     opt.run_dir = run;
