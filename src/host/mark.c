@@ -4,7 +4,7 @@
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/process.h"
-#include "host/mark_entries.h"
+#include "host/mark_file.h"
 #include "id/layout.h"
 
 #include <sfid.h>
@@ -17,7 +17,6 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #define FILE_SIZE SFID__MARK_SIZE
@@ -26,25 +25,6 @@ typedef struct sfid__mark_entry entry;
 
 static void name_it(struct sfid__mark *mark) {
     snprintf(mark->name, sizeof mark->name, SFID__MARK_PREFIX "%" PRIu64, mark->want.pid);
-}
-
-/* Reads the entries of the file, not its blocks: a program may open with a small stack. What the file lacks is zero. */
-static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
-    memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
-    ssize_t n = 1;
-    for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++) /* behind the end there is nothing more to read */
-        n = pread(fd, &all[i], sizeof all[i], (off_t)i * SFID__MARK_BLOCK);
-    return n < 0 ? errno : 0;
-}
-
-/* Whether all of the file is blank. Returns 0, or why it cannot be read. */
-static int look_for_blank(int fd, bool *blank) {
-    char part[512];
-    ssize_t n = 0;
-    *blank = true;
-    for (off_t at = 0; *blank && at < FILE_SIZE && (n = pread(fd, part, sizeof part, at)) > 0; at += n)
-        *blank = sfid__mark_blank(part, (size_t)n);
-    return n < 0 ? errno : 0;
 }
 
 static entry make_entry(const struct sfid__mark *mark, uint64_t serial, uint64_t lives, struct sfid__position at) {
@@ -60,21 +40,6 @@ static struct sfid__position position_of(const struct sfid__mark_said *said) {
     return (struct sfid__position){said->top.position, said->top.page_nonce, (said->top.life & 1) != 0, said->damaged};
 }
 
-static int write_blocks(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
-                        bool synced, struct sfid__error *err) {
-    static char zero[SFID__MARK_BLOCK - sizeof(entry)];
-    struct iovec parts[2 * SFID__MARK_ENTRIES];
-    for (int i = 0; i < SFID__MARK_ENTRIES; i++) {
-        parts[2 * i] = (struct iovec){&all[i], sizeof all[i]};
-        parts[2 * i + 1] = (struct iovec){zero, sizeof zero};
-    }
-    const ssize_t n = pwritev(fd, parts, 2 * SFID__MARK_ENTRIES, 0);
-    int why = n == FILE_SIZE ? 0 : n < 0 ? errno : ENOSPC;
-    if (why == 0 && synced && fsync(fd) < 0)
-        why = errno;
-    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name) : 0;
-}
-
 static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *app, struct sfid__error *err) {
     sfid__fail(err, SFID_ESTATE,
                "%s/%s is damaged, so the last use of this pid is unknown; remove the file once that use is over a day ago",
@@ -86,10 +51,10 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
 /* Reads all entries. A file that is blank all over says 0. */
 static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app, int fd, entry all[SFID__MARK_ENTRIES],
                      struct sfid__mark_said *said, bool *blank, struct sfid__error *err) {
-    int why = read_entries(fd, all);
+    int why = sfid__mark_file_read(fd, NULL, all);
     *blank = why == 0 && sfid__mark_blank(all, SFID__MARK_ENTRIES * sizeof *all);
     if (*blank)
-        why = look_for_blank(fd, blank);
+        why = sfid__mark_file_blank(fd, blank);
     if (why) {
         sfid__fail_errno(err, SFID_ESTATE, why, "cannot read %s/%s", app->path, mark->name);
         err->one_file = true;
@@ -129,8 +94,10 @@ static int read_position(struct sfid__mark *mark, const struct sfid__dir *app, i
         said.top.serial = said.serial + 1;
         sfid__mark_fill(all, said.top);
     }
-    if ((anew || lseek(fd, 0, SEEK_HOLE) < FILE_SIZE) && write_blocks(mark, app, fd, all, bounds && mark->want.synced, err) < 0)
-        return err->code;
+    const bool whole = !anew && lseek(fd, 0, SEEK_HOLE) >= FILE_SIZE;
+    const int why = whole ? 0 : sfid__mark_file_fill(fd, all, bounds && mark->want.synced);
+    if (why)
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s", app->path, mark->name);
     mark->named = bounds && !said.unnamed;
     if (mark->want.synced ? !bounds || (mark->named && !app->unsynced) : !app->unsynced)
         return 0;
@@ -237,31 +204,14 @@ int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const 
     return rc;
 }
 
-static char *mapped(const struct sfid__mark *mark, int which) { return (char *)mark->map + (size_t)which * SFID__MARK_BLOCK; }
-
 static int store_entry(const struct sfid__mark *mark, int fd, int which, const entry *e) {
-    const off_t at = (off_t)which * SFID__MARK_BLOCK;
-    if (fd < 0) {
-        entry copy = *e;
-        const int why = sfid__mark_entry_copy(mapped(mark, which), &copy, true);
-        return why == 0 && mark->want.synced && msync(mapped(mark, which), SFID__MARK_BLOCK, MS_SYNC) < 0 ? errno : why;
-    }
-    const ssize_t n = pwrite(fd, e, sizeof *e, at);
-    if (n != (ssize_t)sizeof *e)
-        return n < 0 ? errno : ENOSPC;
-    return mark->want.synced && fdatasync(fd) < 0 ? errno : 0;
+    return sfid__mark_file_put(fd, mark->map, which, e, mark->want.synced);
 }
 
-/* The entries of a mark that is held; false with errno if none is good. */
-static bool held_entries(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
-    int why = fd < 0 ? 0 : read_entries(fd, all);
-    for (int i = 0; fd < 0 && why == 0 && i < SFID__MARK_ENTRIES; i++)
-        why = sfid__mark_entry_copy(mapped(mark, i), &all[i], false);
-    errno = why;
-    if (why)
-        return false;
-    errno = EIO;
-    return sfid__mark_read(all, said);
+/* The entries of a mark that is held. 0 or an errno: EIO if none is good. */
+static int held_entries(const struct sfid__mark *mark, int fd, entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
+    const int why = sfid__mark_file_read(fd, mark->map, all);
+    return why == 0 && !sfid__mark_read(all, said) ? EIO : why;
 }
 
 /* Overwrites damaged entries, once the entry that counts is durable. Without sharers, all seats are this process's own. */
@@ -313,9 +263,10 @@ static int write_next(struct sfid__mark *mark, int fd, struct sfid__position at)
     struct sfid__mark_said said;
     uint64_t spare;
     int place;
-    if (!held_entries(mark, fd, all, &said))
-        return errno;
-    int why = find_place(mark, fd, all, &said, &place, &spare);
+    int why = held_entries(mark, fd, all, &said);
+    if (why)
+        return why;
+    why = find_place(mark, fd, all, &said, &place, &spare);
     if (why)
         return why;
     /* The mark goes back with a clean close only, whatever the writer knows: a keeper may be late with a lower bound. */
@@ -360,15 +311,14 @@ bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *a
     const int fd = mark->map ? open_again(mark) : -1;
     if (fd < 0)
         return false;
-    const bool good = held_entries(mark, fd, all, &said);
-    const int why = errno;
+    const int why = held_entries(mark, fd, all, &said);
     close(fd);
     errno = why;
-    if (good)
-        *at = position_of(&said);
-    if (good)
-        at->damaged = false; /* this process has raised it since */
-    return good;
+    if (why)
+        return false;
+    *at = position_of(&said);
+    at->damaged = false; /* this process has raised it since */
+    return true;
 }
 
 /* ---- a mark that processes share ------------------------------------------- */

@@ -8,45 +8,23 @@
 #include "host/numbered.h"
 #include "id/layout.h"
 #include "lease/grant.h"
+#include "lease/holder_tell.h"
 #include "lease/nonces.h"
 #include "lease/share.h"
 #include "lease/takeover.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define BRIEFLY_MS 300 /* for an answer without which it goes on as well */
 #define CLOSE_MS 1300  /* for all that a close asks a server */
 
-/* ---- reporting ------------------------------------------------------------- */
-
-static void tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
-    char text[160];
-    if (h->tell == NULL)
-        return;
-    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", sfid__holder_pid(h), what);
-    sfid__holder_tell(h, kind, 0, 0, text);
-}
-
-static void tell_lost(const struct sfid__holder *h) {
-    char text[SFID__ERROR_TEXT + 40];
-    snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", sfid__holder_pid(h), h->error.text);
-    sfid__holder_tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
-}
-
 static void extend(struct sfid__holder *h) {
     struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
     sfid__record_raise_limit(r, h->lease.limit);
     sfid__page_announce(h->slot.page);
     atomic_fetch_add_explicit(&r->renewals, 1, memory_order_relaxed); /* statistic */
-}
-
-static void tell_renewed(const struct sfid__holder *h) {
-    const uint64_t now = h->tick, limit = h->lease.limit;
-    sfid__holder_tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
-                      "the window was extended");
 }
 
 static void look_at_clock(struct sfid__holder *h) {
@@ -222,16 +200,16 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
             sfid__record_close(sfid__holder_last_record(h));
         return false;
     case SFID__DO_TELL_LEASED:
-        tell_pid(h, SFID_EVENT_LEASED, "held");
+        sfid__holder_tell_pid(h, SFID_EVENT_LEASED, "held");
         return false;
     case SFID__DO_TELL_LEASED_AGAIN:
-        tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held again");
+        sfid__holder_tell_pid(h, SFID_EVENT_LEASED_AGAIN, "held again");
         return false;
     case SFID__DO_TELL_RENEWED:
-        tell_renewed(h);
+        sfid__holder_tell_renewed(h);
         return false;
     case SFID__DO_TELL_LOST:
-        tell_lost(h);
+        sfid__holder_tell_lost(h);
         return false;
     case SFID__DO_TELL_FAILED:
         if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
@@ -404,15 +382,6 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
     return (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = first_unused(h, r)};
 }
 
-static void tell_left(const struct sfid__holder *h) {
-    char text[SFID__ERROR_TEXT + 160], until[SFID__TIME_TEXT];
-    if (h->tell == NULL)
-        return;
-    sfid__time_text(sfid__tick_begin_ms(&h->generator->layout, h->left_till), h->wall_ms, until);
-    snprintf(text, sizeof text, "pid %" PRIu64 " is left resumable until %s: %s", sfid__holder_pid(h), until, h->error.text);
-    h->tell(h->listener, SFID_EVENT_LEFT, h->error.code, 0, text);
-}
-
 /*
  * If a step is left out, the next open makes up for it. A store that goes by slots is asked before the slot is left: only its holder
  * may say what its record leaves. The others are told behind it, because the next holder of the pid wants the page's lock, too. Of
@@ -442,7 +411,7 @@ bool sfid__holder_close(struct sfid__holder *h) {
     if (last && !first_pid)
         sfid__holder_feed(h, close);
     if (h->left)
-        tell_left(h);
+        sfid__holder_tell_left(h);
     return h->left;
 }
 

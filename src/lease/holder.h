@@ -64,15 +64,6 @@ bool sfid__holder_close(struct sfid__holder *h);
 /* A keeper listens from now on. A store does not keep it waiting once *stop is set. */
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *tell, void *listener, const _Atomic int *stop);
 
-/* Reports what opening noticed while nobody listened. */
-void sfid__holder_tell_opened(const struct sfid__holder *h);
-
-/* The store's part of a status, and the name of this process. From any thread. */
-void sfid__holder_status(const struct sfid__holder *h, sfid_status_info *out);
-
-/* The pid of the IDs, while one is held. */
-static inline uint64_t sfid__holder_pid(const struct sfid__holder *h) { return h->by_host ? h->worker : h->lease.pid; }
-
 /* For the thread that drives the holder: has it a pid; does it pause after a failure, even if poked? */
 static inline bool sfid__holder_has_pid(const struct sfid__holder *h) { return h->lease.state == SFID__LEASE_HELD; }
 static inline bool sfid__holder_backs_off(const struct sfid__holder *h) { return h->lease.retry_ms != 0; }

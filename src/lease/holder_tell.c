@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* holder_tell.c - what others hear of a holder: events about how it was opened, and its part of a status. */
-#include "lease/holder.h"
+#include "lease/holder_tell.h"
 
+#include "id/layout.h"
+
+#include <inttypes.h>
 #include <stdio.h>
+
+/* The pid of the IDs, while one is held. */
+static uint64_t told_pid(const struct sfid__holder *h) { return h->by_host ? h->worker : h->lease.pid; }
 
 static void tell_stateless(const struct sfid__holder *h) {
     char text[SFID__ERROR_TEXT + 80];
@@ -56,6 +61,35 @@ void sfid__holder_tell_opened(const struct sfid__holder *h) {
         sfid__holder_tell(h, SFID_EVENT_NOT_DURABLE, 0, 0, "the mark is not synced (mark=none): after a power loss IDs may repeat");
     if (h->store->server)
         tell_server(h);
+}
+
+void sfid__holder_tell_pid(const struct sfid__holder *h, sfid_event_kind kind, const char *what) {
+    char text[160];
+    if (h->tell == NULL)
+        return;
+    snprintf(text, sizeof text, "pid %" PRIu64 " is %s", told_pid(h), what);
+    sfid__holder_tell(h, kind, 0, 0, text);
+}
+
+void sfid__holder_tell_renewed(const struct sfid__holder *h) {
+    const uint64_t now = h->tick, limit = h->lease.limit;
+    sfid__holder_tell(h, SFID_EVENT_RENEWED, 0, limit > now ? (int64_t)((limit - now) * h->generator->layout.unit_ms) : 0,
+                      "the window was extended");
+}
+
+void sfid__holder_tell_lost(const struct sfid__holder *h) {
+    char text[SFID__ERROR_TEXT + 40];
+    snprintf(text, sizeof text, "pid %" PRIu64 " is no longer held: %s", told_pid(h), h->error.text);
+    sfid__holder_tell(h, SFID_EVENT_LOST, h->error.code, 0, text);
+}
+
+void sfid__holder_tell_left(const struct sfid__holder *h) {
+    char text[SFID__ERROR_TEXT + 160], until[SFID__TIME_TEXT];
+    if (h->tell == NULL)
+        return;
+    sfid__time_text(sfid__tick_begin_ms(&h->generator->layout, h->left_till), h->wall_ms, until);
+    snprintf(text, sizeof text, "pid %" PRIu64 " is left resumable until %s: %s", told_pid(h), until, h->error.text);
+    h->tell(h->listener, SFID_EVENT_LEFT, h->error.code, 0, text);
 }
 
 /* Relaxed: the status need not be exact. */

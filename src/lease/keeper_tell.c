@@ -4,6 +4,7 @@
 
 #include "draw/record.h"
 #include "id/layout.h"
+#include "lease/holder_tell.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -13,7 +13,7 @@ static struct sfid__lease_action *push(actions *out, enum sfid__lease_action_kin
     return a;
 }
 
-static void sleep_until(actions *out, int64_t due_ms) { push(out, SFID__DO_SLEEP)->due_ms = due_ms; }
+static void sleep_until(actions *out, int64_t due) { push(out, SFID__DO_SLEEP)->due_ms = due; }
 
 static void give_up(lease *l, actions *out) {
     l->gave_up = true;
@@ -32,7 +32,7 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
     return a;
 }
 
-/* ---- short pids ------------------------------------------------------------ */
+/* ---- time ------------------------------------------------------------------ */
 
 static bool is_short(const lease *l, uint64_t pid) { return sfid__lease_is_short(l->terms.share, pid); }
 
@@ -43,8 +43,6 @@ static uint64_t window(const lease *l) { return sfid__lease_is_brief(l) ? l->ter
 static int64_t heartbeat_ms(const lease *l) {
     return sfid__lease_is_brief(l) ? l->terms.first_heartbeat_ms : l->terms.heartbeat_ms;
 }
-
-/* ---- time ------------------------------------------------------------------ */
 
 /* Up to a tenth earlier, so that processes that began together drift apart. */
 static int64_t jitter(int64_t ms, uint64_t random) { return ms - (int64_t)(random % (uint64_t)(ms / 10 + 1)); }
@@ -95,7 +93,7 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
     sleep_until(out, l->due_ms);
 }
 
-/* ---- nonces ---------------------------------------------------------------- */
+/* ---- claiming -------------------------------------------------------------- */
 
 #define NONCE_RANDOM_BITS 40
 
@@ -108,8 +106,6 @@ static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
     const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS, count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
     return count << NONCE_RANDOM_BITS | random >> (64 - NONCE_RANDOM_BITS);
 }
-
-/* ---- claiming -------------------------------------------------------------- */
 
 /*
  * R6: each attempt has its own nonce. The store may have answered another attempt, and the pid may have had another
@@ -218,7 +214,7 @@ static void adopted(lease *l, const event *e, actions *out) {
     if (e->sure && e->limit > e->tick) {
         usable(l, out);
         rest_till_heartbeat(l, e, out);
-    } else if (may_wait(l, e) && e->limit <= e->tick) { /* so nothing could be issued later without a renewal */
+    } else if (may_wait(l, e) && e->limit <= e->tick) { /* no ID comes without a renewal */
         usable(l, out);
         rest(l, out);
     } else {
@@ -236,7 +232,7 @@ static void renewed(lease *l, const event *e, actions *out) {
     if (l->told)
         push(out, SFID__DO_TELL_RENEWED);
     usable(l, out);
-    l->soonest_ms += heartbeat_ms(l) / 8; /* from when it was asked: a process may be stopped until the answer is old */
+    l->soonest_ms += heartbeat_ms(l) / 8; /* since it was asked: the answer may be old */
     rest_till_heartbeat(l, e, out);
 }
 
@@ -253,7 +249,7 @@ static bool move_is_possible(const lease *l, const event *e) {
     return l->move_token != 0 && !is_short(l, e->pid) && claim_is_possible(l, e);
 }
 
-/* R11: as if the short lease had been lost and a claim answered, but that nobody else can be granted its window. */
+/* R11: as after a loss and an answered claim, but that nobody else can be granted the window. */
 static void moved(lease *l, const event *e, actions *out) {
     want(l, l->move_token, l->move_nonce, l->start);
     l->lost = l->lost || l->told;
@@ -285,7 +281,7 @@ static void copied(lease *l, const event *e, actions *out) {
     claim(l, e, out);
 }
 
-/* R4, R8. A limit that stays where it is was possible once, even if the clock has been set since. */
+/* R4, R8. A limit that stays was possible once, even if the clock has been set since. */
 static bool renewal_is_possible(const lease *l, const event *e) {
     return e->limit == l->limit || (e->limit > l->limit && is_within_reach(l, e));
 }
@@ -364,7 +360,7 @@ static void closed(lease *l, const event *e, actions *out) {
         sleep_until(out, SFID__FOREVER);
 }
 
-/* R7. A release makes no record where there is none. A renewal does, by the limit that the holder has, and a release takes it back. */
+/* R7. A release makes no record where there is none. A renewal does; a release takes that back. */
 static void ending_answered(lease *l, const event *e, actions *out) {
     if (l->releases && e->answer == SFID__LOST && !l->shown) {
         l->shown = true;
@@ -428,17 +424,17 @@ static void resume(lease *l, const event *e, actions *out) {
     renew(l, e, out);
 }
 
-void sfid__lease_init(struct sfid__lease *l, const struct sfid__lease_terms *terms) {
-    *l = (struct sfid__lease){.terms = *terms, .state = SFID__LEASE_WANTED, .due_ms = SFID__FOREVER};
+void sfid__lease_init(lease *l, const struct sfid__lease_terms *terms) {
+    *l = (lease){.terms = *terms, .state = SFID__LEASE_WANTED, .due_ms = SFID__FOREVER};
 }
 
-void sfid__lease_follow(struct sfid__lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t limit) {
+void sfid__lease_follow(lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t limit) {
     l->nonce = nonce;
     l->next_nonce = next_nonce;
     l->limit = SFID__MAX(l->limit, limit); /* R4 */
 }
 
-void sfid__lease_step(struct sfid__lease *l, const struct sfid__lease_event *e, struct sfid__lease_actions *out) {
+void sfid__lease_step(lease *l, const event *e, actions *out) {
     out->count = 0;
     switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE : e->kind) {
     case SFID__LEASE_OPEN:

@@ -13,14 +13,13 @@
 
 #include "base/clock.h"
 #include "base/hash.h"
-#include "base/number.h"
 #include "host/hints.h"
 #include "host/identity.h"
 #include "host/mark.h"
 #include "host/slot.h"
 #include "id/layout.h"
 #include "lease/far.h"
-#include "lease/settings.h"
+#include "lease/local_options.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -36,13 +35,13 @@ struct local_store {
     bool fixed, synced, strict, shared;
     bool elsewhere; /* another host may have used the pid */
     struct sfid__far far;
-    uint64_t furthest; /* how many ticks ahead of our clock a process that nothing is known of may have come */
+    uint64_t furthest; /* how many ticks ahead of our clock an unknown process may have come */
     bool had;          /* a pid was held: only that one is claimed again */
     bool by_fd;        /* shared: a mapping does not keep the mark's lock */
     bool let_in;       /* shared: others may take part: a mark that is made anew is for them, too */
     uint64_t pid;      /* that one */
     uint64_t page;     /* nonce of the page in use; for release() */
-    uint64_t durable;  /* tick up to which this process saw the mark synced: what it read may be in memory only */
+    uint64_t durable;  /* tick to which it saw the mark synced: what it read may be in memory only */
     struct sfid__mark mark;
 };
 
@@ -60,7 +59,7 @@ static int open_app(struct local_store *s, struct sfid__dir *app, struct sfid__e
         rc = sfid__dir_open_sub(app, &state, s->app, err);
     if (rc == 0)
         rc = sfid__app_layout(app, &s->layout, err);
-    if (rc == SFID_ELAYOUT && s->strict) /* the app stands for a host: no other name can be chosen */
+    if (rc == SFID_ELAYOUT && s->strict) /* the app stands for a host: there is no other name */
         rc = sfid__fail(err, rc, "%s is used with another epoch on this host (%s/layout); all processes have to use the same",
                         s->app, app->path);
     sfid__dir_close(&state);
@@ -68,9 +67,9 @@ static int open_app(struct local_store *s, struct sfid__dir *app, struct sfid__e
 }
 
 static struct sfid__lease_event grant_of(const struct local_store *s, uint64_t pid, const struct sfid__position *at) {
-    const uint64_t tick = at->word >> s->layout.seq_bits;
-    return (struct sfid__lease_event){
-        .pid = pid, .bound = at->word, .exact = at->exact, .page = at->page_nonce, .floor = tick, .limit = tick};
+    struct sfid__lease_event grant = {.pid = pid, .bound = at->word, .exact = at->exact, .page = at->page_nonce};
+    grant.floor = grant.limit = at->word >> s->layout.seq_bits;
+    return grant;
 }
 
 /* A claim that looks at one pid after another. */
@@ -101,8 +100,6 @@ static bool guess(const struct local_store *s, uint64_t now, struct sfid__positi
 static int64_t end_of(const struct sfid__lease_action *ask) {
     return ask->give_up_ms != SFID__FOREVER ? ask->give_up_ms : ask->deadline_ms;
 }
-
-static bool is_late(const struct sfid__lease_action *ask) { return sfid__deadline_now_ms() >= end_of(ask); }
 
 /* A process that stays in the door of one pid costs little time if another pid will do. */
 static int64_t door_until(const struct quest *q) {
@@ -138,7 +135,7 @@ static bool is_unusable(int rc, const struct sfid__error *err) { return rc == SF
 static int try_all(struct local_store *s, struct quest *q, struct sfid__search *search, uint64_t *tries) {
     int held = 0;
     for (uint64_t pid; sfid__search_next(search, &pid);) {
-        if (++*tries > 1 && is_late(q->ask))
+        if (++*tries > 1 && sfid__deadline_now_ms() >= end_of(q->ask))
             return SFID_ENOPID;
         const int rc = take_pid(s, q, pid);
         if (rc == 0 || rc == SFID_EBUSY)
@@ -171,8 +168,7 @@ static int scan(struct local_store *s, struct quest *q, uint64_t from, uint64_t 
         return rc;
     return sfid__fail(q->err, SFID_ENOPID,
                       "no pid of app \"%s\" could be claimed in time: %" PRIu64 " of %" PRIu64
-                      " were tried; `sfid doctor --app %s` "
-                      "lists their holders",
+                      " were tried; `sfid doctor --app %s` lists their holders",
                       s->app, tries - 1, to - from + 1, s->app);
 }
 
@@ -196,7 +192,7 @@ static int claim_in(struct local_store *s, const struct sfid__dir *app, const st
     struct quest q = {app,       ask,        grant,      err,
                       from < to, from == to, UINT64_MAX, s->store.passed_over ? s->store.passed_over : &unseen};
     const uint64_t prefer = s->store.prefer;
-    if (!s->had && prefer >= from && prefer <= to) { /* the one that was there last, without a look at those that are held */
+    if (!s->had && prefer >= from && prefer <= to) { /* without a look at those that are held */
         const int rc = take_pid(s, &q, prefer);
         if (rc != SFID_EBUSY && rc != SFID_EAGAIN && !is_unusable(rc, err))
             return rc;
@@ -294,7 +290,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store, const struct sfi
     *grant = (struct sfid__lease_event){.pid = s->pid, .limit = limit};
     if (limit <= s->durable && ask->page == s->page)
         return SFID__GRANTED;
-    if (ask->pid != s->pid) { /* a parent's keeper may have changed the pid: our lock is another pid's */
+    if (ask->pid != s->pid) { /* a parent's keeper changed it: our lock is another pid's */
         sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->pid);
         return SFID__LOST;
     }
@@ -427,65 +423,10 @@ static int make(struct sfid__store **out, const struct sfid__settings *settings,
     return 0;
 }
 
-/* ---- options --------------------------------------------------------------- */
-
-#define LEAD_MIN_MS 100
-#define LEAD_MAX_MS 86400000
-
-static int bad_parameter(struct sfid__error *err, const char *title, const char *text, size_t len) {
-    char shown[60];
-    const char *from = sfid__behind_password(text, len);
-    sfid__printable(shown, sizeof shown, from, (size_t)(text + len - from));
-    return sfid__fail(err, SFID_EINVAL,
-                      "%s: bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", title,
-                      shown, LEAD_MIN_MS, LEAD_MAX_MS);
-}
-
-/* "mark=none", or one of the eight-byte names and a decimal. */
-static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
-    enum { NAME = 8 };
-    const char *title = out->store->title;
-    uint64_t n;
-    if (len == strlen("mark=none") && strncmp(text, "mark=none", len) == 0)
-        return out->synced = false, 0;
-    if (len == strlen("share=1") && strncmp(text, "share=1", len) == 0)
-        return out->shared = true, 0;
-    if (len <= NAME || !sfid__number(text + NAME, len - NAME, 999999999, &n))
-        return bad_parameter(err, title, text, len);
-    if (strncmp(text, "pid_min=", NAME) == 0)
-        out->store_min = (int64_t)n;
-    else if (strncmp(text, "pid_max=", NAME) == 0)
-        out->store_max = (int64_t)n;
-    else if (strncmp(text, "lead_ms=", NAME) == 0 && n >= LEAD_MIN_MS && n <= LEAD_MAX_MS)
-        out->lead_ms = (uint32_t)n;
-    else
-        return bad_parameter(err, title, text, len);
-    return 0;
-}
-
-static int read_parameters(const char *all, struct sfid__settings *out, struct sfid__error *err) {
-    for (const char *text = all;;) {
-        const size_t len = strcspn(text, "&"), name = strcspn(text, "=&");
-        if (read_parameter(text, len, out, err) < 0)
-            return err->code;
-        for (const char *before = all; before < text; before += strcspn(before, "&") + 1)
-            if (strncmp(before, text, name + 1) == 0)
-                return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.*s\" is given twice", out->store->title, (int)name, text);
-        if (text[len] == '\0')
-            return 0;
-        text += len + 1;
-    }
-}
-
-static int read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
-    const char *parameters = strchr(text, '?');
-    return parameters ? read_parameters(parameters + 1, out, err) : 0;
-}
-
 const struct sfid__store_kind sfid__store_local = {
     .title = "store \"local\"",
     .pid_most = INT64_MAX,
     .word = "local",
-    .read = read_option,
+    .read = sfid__local_options_read,
     .make = make,
 };

@@ -13,6 +13,7 @@
 #include "id/layout.h"
 #include "lease/explain.h"
 #include "lease/redis_options.h"
+#include "lease/redis_tell.h"
 #include "lease/script_look.h"
 
 #include <inttypes.h>
@@ -28,7 +29,6 @@
 #define RELEASE_MS 1000 /* of a close: for its release, and before that for the answer to another question */
 #define ANSWER_MS 300
 #define CONNECT_MS 500 /* for both, where there is no connection */
-#define SKEW_TOLD_MS 1000
 #define MIXED_CURE "set registration=mixed in the store URL of every process that shares its pids with such programs"
 
 enum { HEX = 17, BASE = 256, NUMBER = 24 };
@@ -58,39 +58,6 @@ static void name_base(const struct redis_store *s, uint64_t token, char out[BASE
 
 /* ---- events ---------------------------------------------------------------- */
 
-static void redis_tell(const struct redis_store *s, sfid_event_kind kind, int code, int64_t value, const char *text) {
-    if (s->store.tell)
-        s->store.tell(s->store.listener, kind, code, value, text);
-}
-
-/* An error reply of the server's own is an answer, too. */
-static void note_connected(struct redis_store *s, int rc, const struct sfid__error *err) {
-    char text[SFID__URI_SHOWN + 40];
-    const int is = rc == 0 || s->app.reply.count > 0;
-    /* Relaxed, here and below: only this thread writes them, and readers need no other data with them. */
-    const int was = atomic_exchange_explicit(&s->store.connected, is, memory_order_relaxed);
-    if (is && !was) {
-        snprintf(text, sizeof text, "%s answers", s->app.shown);
-        s->store.answer_ms = s->app.round_ms;
-        redis_tell(s, SFID_EVENT_CONNECTED, 0, s->store.answer_ms, text);
-    } else if (was && !is) {
-        redis_tell(s, SFID_EVENT_DISCONNECTED, rc, 0, err->text);
-    }
-}
-
-static void note_skew(struct redis_store *s) {
-    char text[160];
-    const int64_t skew = s->app.skew_ms, size = skew < 0 ? -skew : skew;
-    atomic_store_explicit(&s->store.skew_ms, skew, memory_order_relaxed);
-    const bool is = size > SKEW_TOLD_MS + s->app.round_ms;
-    if (is == (s->said.skew.text[0] != '\0'))
-        return;
-    snprintf(text, sizeof text, "this host's clock is %" PRId64 " ms %s that of the Redis server%s", size,
-             skew < 0 ? "behind" : "ahead of", is ? "" : ", which is within a second");
-    snprintf(s->said.skew.text, sizeof s->said.skew.text, "%s", is ? text : ""); /* kept: nobody listens during an open */
-    redis_tell(s, SFID_EVENT_SKEW, 0, skew, text);
-}
-
 /* registration=mixed is for apps that share their pids with programs that go by registrations alone. */
 static void tell_stranger(struct redis_store *s, uint64_t pid) {
     struct sfid__error *met = &s->said.stranger; /* kept: nobody listens during an open */
@@ -98,7 +65,7 @@ static void tell_stranger(struct redis_store *s, uint64_t pid) {
         return;
     s->said.stranger_pid = pid;
     sfid__fail(met, 0, "%s: pid %" PRIu64 " is registered for a program that keeps no record; " MIXED_CURE, s->app.shown, pid);
-    redis_tell(s, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
+    sfid__redis_tell(&s->store, SFID_EVENT_FOREIGN, 0, (int64_t)pid, met->text);
 }
 
 /* A claim's answer may name a pid that was passed over. */
@@ -122,7 +89,7 @@ static void note_era(struct redis_store *s, unsigned i) {
         snprintf(text, sizeof text, "%s %s; holders show their leases again", s->app.shown,
                  era[whole] ? "has lost or taken back a part of what it answered: an old copy was put back, or a record deleted"
                             : "is another server than before, or has forgotten the leases");
-        redis_tell(s, SFID_EVENT_FAILOVER, 0, 0, text);
+        sfid__redis_tell(&s->store, SFID_EVENT_FAILOVER, 0, 0, text);
     }
     if (era != s->era)
         snprintf(s->era, sizeof s->era, "%.*s", (int)whole, era);
@@ -152,9 +119,9 @@ static int ask_app(struct redis_store *s, const struct sfid__lease_action *ask, 
     q.stop = ask->stop;
     show_witness(s, ask);
     const int rc = sfid__redis_app_ask(&s->app, op, &q, strings, err);
-    note_connected(s, rc, err);
+    sfid__redis_tell_connected(&s->store, &s->app, rc, err);
     if (rc == 0)
-        note_skew(s);
+        sfid__redis_tell_skew(&s->store, &s->app);
     return rc;
 }
 
@@ -165,35 +132,6 @@ static enum sfid__lease_answer failed(const struct redis_store *s) {
 static enum sfid__lease_answer nonsense(struct redis_store *s, const char *op, struct sfid__error *err) {
     sfid__redis_app_nonsense(&s->app, op, err);
     return SFID__REFUSED;
-}
-
-/* ---- replicas -------------------------------------------------------------- */
-
-/*
- * replicas=N of the URL: waits until N replicas have the claim, for half of an exchange at most, and reports if fewer
- * have it. No right depends on that: a promotion begins a new era, whatever reached whom (doc/protocol.md).
- */
-static void note_replicas(struct redis_store *s, const struct sfid__lease_action *ask, uint64_t pid) {
-    uint64_t have = 0;
-    struct sfid__error why, *too_few = &s->said.unreplicated;
-    const uint32_t replicas = s->app.uri->replicas;
-    if (replicas == 0)
-        return;
-    const int64_t now = sfid__deadline_now_ms(), wait_ms = s->store.exchange_ms / 2;
-    const int64_t deadline = SFID__MIN(ask->deadline_ms, now + s->store.exchange_ms);
-    const struct sfid__deadline until = {.at_ms = deadline, .stop = ask->stop};
-    const int rc = sfid__redis_app_wait(&s->app, replicas, SFID__MAX(1, SFID__MIN(wait_ms, deadline - now)), until, &have, &why);
-    atomic_store_explicit(&s->store.replicas, rc < 0 ? -1 : (int64_t)have, memory_order_relaxed);
-    too_few->text[0] = '\0';
-    if (rc == 0 && have >= replicas)
-        return;
-    if (rc < 0)
-        sfid__fail(too_few, rc, "it is unknown how many of %" PRIu32 " replicas have the claim of pid %" PRIu64 ": %s", replicas,
-                   pid, why.text);
-    else
-        sfid__fail(too_few, 0, "%s: %" PRIu64 " of %" PRIu32 " replicas have the claim of pid %" PRIu64, s->app.shown, have,
-                   replicas, pid);
-    redis_tell(s, SFID_EVENT_UNREPLICATED, rc, (int64_t)have, too_few->text);
 }
 
 /* ---- claim ----------------------------------------------------------------- */
@@ -253,7 +191,7 @@ static enum sfid__lease_answer redis_claim(struct sfid__store *store, const stru
     note_era(s, 5);
     note_witness(s, ask->token);
     note_stranger(s, 6);
-    note_replicas(s, ask, grant->pid);
+    sfid__redis_tell_replicas(&s->store, &s->app, ask, grant->pid);
     return settled(s, SFID__GRANTED);
 }
 
@@ -315,7 +253,7 @@ static enum sfid__lease_answer redis_renew(struct sfid__store *store, const stru
     if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, grant)) {
         note_era(s, 5);
         note_witness(s, ask->move_token);
-        note_replicas(s, ask, grant->pid);
+        sfid__redis_tell_replicas(&s->store, &s->app, ask, grant->pid);
         return settled(s, SFID__SWITCHED);
     }
     uint64_t n[2]; /* limit, pid */
