@@ -8,6 +8,7 @@
  */
 #include "decode/guess.h"
 
+#include "decode/body.h"
 #include "decode/epoch.h"
 #include "decode/mixture.h"
 #include "decode/pair.h"
@@ -24,50 +25,6 @@
 #define AGAINST_CHANCE 10
 #define AGAINST_OTHERS 7
 #define FAR_BEHIND 16 /* not worth a line */
-
-/* ---- the IDs -------------------------------------------------------------------- */
-
-/* IDs in order; strays and what lies beyond a gap are not among them. */
-struct body {
-    const sfid_wide *id;
-    size_t count, strays;
-};
-
-static double distance(sfid_wide from, sfid_wide to) {
-    return ((double)to.high - (double)from.high) * 0x1p64 + ((double)to.low - (double)from.low);
-}
-
-/* The distance of times that lie a hundredth of the time since the epoch apart: less does not mean anything. */
-static double margin(const struct body *body) { return distance((sfid_wide){0, 0}, body->id[body->count - 1]) / 100; }
-
-/* Leaves out strays: up to a twentieth of the IDs, if all others lie close together. */
-static void leave_strays(struct body *body) {
-    const size_t few = body->count / 20, most = body->count - few;
-    const sfid_wide *id = body->id;
-    size_t from = 0, to = body->count;
-    for (size_t i = 1; i <= few; i++)
-        if (distance(id[i], id[i + most - 1]) < distance(id[from], id[from + most - 1]))
-            from = i;
-    if (few == 0 || distance(id[from], id[from + most - 1]) > distance(id[0], id[body->count - 1]) / 8)
-        return;
-    const double near = margin(body) + distance(id[from], id[from + most - 1]);
-    to = from + most;
-    while (from > 0 && distance(id[from - 1], id[to - 1]) < near)
-        from--;
-    while (to < body->count && distance(id[from], id[to]) < near)
-        to++;
-    *body = (struct body){id + from, to - from, body->count - (to - from)};
-}
-
-/* Finds a gap of more than half of all, which chance hardly leaves. Returns where it ends; 0: there is none. */
-static size_t find_gap(const struct body *body) {
-    enum { ENOUGH = 16 };
-    const size_t least = body->count / 20 + 2;
-    for (size_t i = least; body->count >= ENOUGH && i <= body->count - least; i++)
-        if (distance(body->id[i - 1], body->id[i]) > distance(body->id[0], body->id[body->count - 1]) / 2)
-            return distance(body->id[i - 1], body->id[i]) > margin(body) ? i : 0;
-    return 0;
-}
 
 /* ---- ranking -------------------------------------------------------------------- */
 
@@ -459,8 +416,8 @@ int guess_report(struct guess *guess, enum view_format format, bool header) {
     if (!wide && guess->knowns == 0 && guess_find_mixture(guess, &mixture))
         return report_mixture(guess, &mixture, format, header);
     struct body body = {sample->id, sample->count, 0};
-    leave_strays(&body);
-    const size_t gap = wide ? 0 : find_gap(&body);
+    body_leave_strays(&body);
+    const size_t gap = wide ? 0 : body_find_gap(&body);
     const size_t n = rank_all(guess, wide, &body, order);
     if (gap > 0 && (n == 0 || !is_bridged(guess, &body, gap)))
         return report_groups(guess, &body, gap, format, header);

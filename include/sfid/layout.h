@@ -188,4 +188,63 @@ typedef struct sfid_layout_facts {
 /** Buffer size that holds any text of sfid_layout_format(), the NUL included. */
 #define SFID_LAYOUT_STR_LEN 64
 
+/* ---- layouts: pure functions -------------------------------------------- */
+/* A layout of NULL means SFID_LAYOUT_DEFAULT. Threads: any. Fork: safe. Signals: async-safe. */
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/**
+ * Reads a layout: a preset's name (sfid_layout_preset() lists them), or
+ * TIME:PID:SEQ[/UNIT][@EPOCH_MS] with UNIT like 1ms, 10ms, 1s. UNIT defaults to
+ * 1ms, EPOCH_MS to SFID_EPOCH_MS. sonyflake@EPOCH_MS has another epoch: its order
+ * of fields cannot be said by numbers.
+ *
+ * Returns 0, or SFID_EINVAL. On failure *out is unchanged.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_parse(const char *text, sfid_layout *out);
+
+/**
+ * Writes a layout as text that sfid_layout_parse() reads back: a preset's name,
+ * else TIME:PID:SEQ/UNIT@EPOCH_MS, or sonyflake@EPOCH_MS. buf has size bytes;
+ * SFID_LAYOUT_STR_LEN is always enough.
+ *
+ * Returns 0, or SFID_EINVAL if buf is NULL or too small, or the layout is unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_format(const sfid_layout *l, char *buf, size_t size);
+
+/**
+ * Checks that a layout is as good as one from SFID_LAYOUT() or
+ * sfid_layout_parse(). Its fields lie apart and inside the ID, the tick lies
+ * above the others, and derived members agree with the widths.
+ *
+ * Returns 0 or SFID_EINVAL.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_check(const sfid_layout *l);
+
+/**
+ * Works out what follows from a layout: last date, rates, how many processes.
+ *
+ * Returns 0, or SFID_EINVAL if out is NULL or the layout is unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_layout_facts *out);
+
+/**
+ * Lists the fields of a layout under their own names, highest bits first. IDs
+ * sort by their fields in this order. fields has room for max of them;
+ * SFID_LAYOUT_FIELDS is always enough. If a preset splits the pid, the parts are
+ * listed.
+ *
+ * Returns how many there are, or SFID_EINVAL if fields is NULL or too short, or the layout is unusable.
+ */
+SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max);
+
+/** The name of preset i, counted from 0; NULL past the last. */
+SFID_API const char *sfid_layout_preset(size_t i);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif

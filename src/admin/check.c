@@ -68,7 +68,7 @@ static void check_end(struct sfid__survey *s) {
                           "it ended %" PRId64 " day%s ago; no ID can be generated", -days, days == -1 ? "" : "s");
 }
 
-/* A host that others name gets the password: see redis/wire.h. */
+/* A host that others name gets the password: see redis/allowed.h. */
 static void check_named(struct sfid__survey *s) {
     const struct sfid__uri *uri = s->visit.settings->uri;
     if (uri->kind == SFID__URI_SERVER || uri->tls || uri->named_hosts[0] || !(uri->password[0] || uri->password_file[0]))

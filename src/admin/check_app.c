@@ -88,22 +88,22 @@ static void check_state(struct sfid__survey *s) {
     }
 }
 
-static void check_pids(struct sfid__survey *s) {
+/* Pids that programs without records hold. */
+static void check_foreign(struct sfid__survey *s) {
+    if (s->foreign == 0)
+        return;
+    const bool mixed = s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED;
+    sfid__survey_cure(s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
+                               : "set registration=mixed in the store URL of every process, or give that program another app name");
+    sfid__survey_tell(s, SFID_CHECK_APP, mixed ? SFID_CHECK_WARNING : SFID_CHECK_ERROR, mixed ? 0 : SFID_EINVAL,
+                      "pids registered by programs that ignore the server's records: %" PRIu64
+                      " (%s); only those programs can keep their IDs apart from the app's",
+                      s->foreign, s->foreigners);
+}
+
+/* Holders that have not shown their lease, and records that are none. */
+static void check_unshown(struct sfid__survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
-    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign + s->unshown;
-    char until[SFID__TIME_TEXT] = "";
-    if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
-        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
-    if (s->foreign > 0) {
-        const bool mixed = s->visit.settings->uri->registration == SFID__REGISTRATION_MIXED;
-        sfid__survey_cure(
-            s, mixed ? "give that program another app name, or its own part of the pids (pid_min, pid_max)"
-                     : "set registration=mixed in the store URL of every process, or give that program another app name");
-        sfid__survey_tell(s, SFID_CHECK_APP, mixed ? SFID_CHECK_WARNING : SFID_CHECK_ERROR, mixed ? 0 : SFID_EINVAL,
-                          "pids registered by programs that ignore the server's records: %" PRIu64
-                          " (%s); only those programs can keep their IDs apart from the app's",
-                          s->foreign, s->foreigners);
-    }
     if (s->unshown > s->endless) {
         char last[SFID__TIME_TEXT] = "";
         const uint64_t n = s->unshown - s->endless;
@@ -120,6 +120,15 @@ static void check_pids(struct sfid__survey *s) {
         sfid__survey_tell(s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0, "%" PRIu64 " record%s damaged, so no process gets %s",
                           s->endless, s->endless == 1 ? " is" : "s are", s->endless == 1 ? "that pid" : "those pids");
     }
+}
+
+/* How many pids are left. */
+static void check_room(struct sfid__survey *s) {
+    const struct sfid__redis_app *app = &s->visit.app;
+    const uint64_t all = app->pid_max - app->pid_min + 1, taken = s->held + s->foreign + s->unshown;
+    char until[SFID__TIME_TEXT] = "";
+    if (s->view.known == SFID__APP_CURRENT && s->view.open_tick)
+        sfid__redis_app_clock(app, sfid__redis_app_time(app, s->view.open_tick), until);
     const bool full = taken > all / 10 * 9 && all > 1;
     const char *unknown = until[0] ? "; the holders of the others are unknown until " : "",
                *few = taken < all ? "; a killed process blocks one until its lease ends" : "; another process gets none";
@@ -143,5 +152,7 @@ void sfid__survey_app(struct sfid__survey *s) {
     }
     check_skew(s);
     check_state(s);
-    check_pids(s);
+    check_foreign(s);
+    check_unshown(s);
+    check_room(s);
 }

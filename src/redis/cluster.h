@@ -5,7 +5,7 @@
  *
  * The first question goes to any node. A node that does not have the key's slot
  * names the one that has it, and the question follows (redis.io, "Redis cluster
- * specification": MOVED), if wire.h lets it be named. Later questions go there
+ * specification": MOVED), if allowed.h lets it be named. Later questions go there
  * at once. If that node is gone, the others are asked in turn, those of the URL
  * and those named since, until one has the slot or knows who has it. Only these
  * addresses are kept of the cluster's map: an app has one key on one node.

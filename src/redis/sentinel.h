@@ -6,7 +6,7 @@
  * spec"). A sentinel is believed when the server it names replies to ROLE that
  * it is a master. So a sentinel that is down, slow, behind or lying costs its
  * share of the time; if it lies, also the password, which goes to the host that
- * it names. wire.h says which hosts it may name. While the connection holds, no sentinel is
+ * it names. allowed.h says which hosts it may name. While the connection holds, no sentinel is
  * asked. After any failure, or an answer from a server that is no longer a
  * master, the search begins anew. If no sentinel answers, the last known master
  * is tried: it was good enough while the connection held.

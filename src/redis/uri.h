@@ -68,7 +68,7 @@ struct sfid__uri {
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */
     char key[SFID__URI_TEXT];
     char sni[SFID__URI_TEXT];         /* the name to ask for and to find in the certificate; "": the host */
-    char named_hosts[SFID__URI_TEXT]; /* whom sentinels and nodes may name, see named.h; "": see wire.h */
+    char named_hosts[SFID__URI_TEXT]; /* whom sentinels and nodes may name, see named.h; "": see allowed.h */
     struct sfid__endpoint
         node[SFID__URI_NODES]; /* the server, the sentinels, or nodes of the cluster; last: see sfid__uri_copy() */
 };

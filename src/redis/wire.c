@@ -3,11 +3,10 @@
 
 #include "base/fd.h"
 #include "base/thread.h"
-#include "redis/named.h"
+#include "redis/allowed.h"
+#include "redis/tcp.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sfid.h>
 #include <string.h>
@@ -18,9 +17,6 @@
 
 #define STAGGER_MS 250
 #define BACKLOG_NAP_MS 10 /* a Unix socket with a full queue cannot be polled for room */
-#define IDLE_S 60         /* finds a dead peer between heartbeats, and keeps a NAT awake */
-#define PROBE_S 10
-#define PROBES 3
 
 /* ---- one socket ---------------------------------------------------------- */
 
@@ -56,18 +52,6 @@ static int new_socket(struct sfid__wire *w, const struct sockaddr *at) {
     w->device = st.st_dev;
     w->inode = st.st_ino;
     return 0;
-}
-
-static void set(int fd, int level, int option, int value) {
-    setsockopt(fd, level, option, &value, sizeof value); /* nothing depends on these options */
-}
-
-static void set_tcp_options(int fd) {
-    set(fd, IPPROTO_TCP, TCP_NODELAY, 1);
-    set(fd, SOL_SOCKET, SO_KEEPALIVE, 1);
-    set(fd, IPPROTO_TCP, TCP_KEEPIDLE, IDLE_S);
-    set(fd, IPPROTO_TCP, TCP_KEEPINTVL, PROBE_S);
-    set(fd, IPPROTO_TCP, TCP_KEEPCNT, PROBES);
 }
 
 static enum sfid__reply_class cannot_connect(int errnum, struct sfid__error *why) {
@@ -153,17 +137,6 @@ static void race_lost(struct race *r, struct sfid__wire *w, int errnum) {
     r->next_ms = 0; /* the next address at once */
 }
 
-/* A socket that connects to a free port of the loopback may be given that port itself: then it meets itself. */
-static bool met_itself(int fd) {
-    struct sockaddr_storage here, there;
-    socklen_t here_len = sizeof here, there_len = sizeof there;
-    memset(&here, 0, sizeof here);
-    memset(&there, 0, sizeof there);
-    return getsockname(fd, (struct sockaddr *)&here, &here_len) == 0 &&
-           getpeername(fd, (struct sockaddr *)&there, &there_len) == 0 && here_len == there_len &&
-           memcmp(&here, &there, here_len) == 0;
-}
-
 /* True if w is connected. */
 static bool arrived(struct race *r, struct sfid__wire *w) {
     int errnum = 0;
@@ -172,7 +145,7 @@ static bool arrived(struct race *r, struct sfid__wire *w) {
         errnum = EBADF;
     else if (getsockopt(w->fd, SOL_SOCKET, SO_ERROR, &errnum, &len) < 0)
         errnum = errno;
-    else if (errnum == 0 && met_itself(w->fd))
+    else if (errnum == 0 && sfid__tcp_met_itself(w->fd))
         errnum = ECONNREFUSED;
     if (errnum == 0)
         return true;
@@ -187,7 +160,7 @@ static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
     const unsigned waiting = r->addresses.count - r->begun;
     int errnum = new_socket(w, (const struct sockaddr *)&a->at);
     if (errnum == 0) {
-        set_tcp_options(w->fd);
+        sfid__tcp_set_options(w->fd);
         if (connect(w->fd, (const struct sockaddr *)&a->at, a->len) == 0)
             return arrived(r, w);
         errnum = errno;
@@ -258,45 +231,12 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
     }
 }
 
-static bool is_allowed(const struct sfid__uri *uri, const struct sfid__addresses *a, const struct sockaddr *at) {
-    const struct sfid__endpoint *node = &uri->node[0];
-    if (uri->named_hosts[0])
-        return sfid__named_hosts_have(uri->named_hosts, a->literal ? NULL : node->host, at);
-    return uri->tls || sfid__address_class(at) == node->named_by;
-}
-
-/* Leaves the addresses that may be connected to: see wire.h. */
-static enum sfid__reply_class keep_allowed(const struct sfid__uri *uri, struct sfid__addresses *a, struct sfid__error *why) {
-    const struct sfid__endpoint *node = &uri->node[0];
-    const struct sfid__address first = a->list[0];
-    const struct sockaddr *at = (const struct sockaddr *)&first.at;
-    char shown[SFID__ADDRESS_SHOWN];
-    unsigned kept = 0;
-    if (node->named_by == SFID__UNNAMED)
-        return SFID__REPLY_OK;
-    for (unsigned i = 0; i < a->count; i++)
-        if (is_allowed(uri, a, (const struct sockaddr *)&a->list[i].at))
-            a->list[kept++] = a->list[i];
-    a->count = kept;
-    if (kept > 0)
-        return SFID__REPLY_OK;
-    sfid__address_describe(at, shown);
-    if (uri->named_hosts[0])
-        sfid__fail(why, SFID_EAUTH, "%s is not in named_hosts= of the URL; if it is right, add it there", shown);
-    else
-        sfid__fail(why, SFID_EAUTH,
-                   "%s is %s, and the address of who names it is %s; if it is right, add named_hosts=%s to the URL", shown,
-                   sfid__address_class_name(sfid__address_class(at)), sfid__address_class_name(node->named_by),
-                   a->literal ? shown : node->host);
-    return SFID__REPLY_CONFIG;
-}
-
 static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
     struct race r = {.running = 0};
     enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
     if (class == SFID__REPLY_OK)
-        class = keep_allowed(uri, &r.addresses, why);
+        class = sfid__addresses_keep_allowed(uri, &r.addresses, why);
     if (class != SFID__REPLY_OK)
         return class;
     r.first = first_try % r.addresses.count;

@@ -36,11 +36,8 @@ struct sfid__wire {
  * a name are tried side by side, a quarter of a second apart (RFC 8305), or less if time is short. The first is address
  * `first_try` modulo their count; the first to answer wins. SFID__REPLY_OK, or the reason in *why.
  *
- * A host that another server named would get the password. So of its addresses only these are connected to, and
- * SFID_EAUTH says if there is none:
- *   with named_hosts             those that an item fits; all, if an item fits the name
- *   without, and without TLS     those of the class of the address that named it
- *   without, with TLS            all: each has to prove the name before it gets a byte
+ * Of a host that another server named, only addresses that are allowed are connected to (allowed.h). SFID_EAUTH says if
+ * there is none.
  */
 enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
                                        unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why);
