@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c - what is taken for a reply and what is not, against servers that say what the test wants; that errors
- * show no secret; descriptors, fork, and a process that closes them all.
+ * connection.c - what is taken for a reply and what is not, against servers that say what the test wants; errors, which
+ * show no secret (password.c has more of that); descriptors, fork, and a process that closes them all.
  */
 #include "support/asker.h"
 #include "support/counted.h"
@@ -190,7 +190,7 @@ static void test_random(void) {
     end_asking(c, &p);
 }
 
-/* ---- errors, and what must not be in them -------------------------------- */
+/* ---- errors -------------------------------------------------------------- */
 
 static void test_error_lines(void) {
     struct peer p = start_peer(false, serve_words);
@@ -243,18 +243,6 @@ static void test_odd_user(void) {
     end_asking(c, &p);
 }
 
-/* Repeats what it was sent, in answer to the step that the test chose: 0 AUTH, 1 the name, 2 the command. */
-static void serve_echo(int fd, struct resp *in, struct peer_shared *s) {
-    char name[256];
-    for (int n = 0; read_command(in, name, sizeof name);) {
-        const int at = strncmp(name, "AUTH", 4) == 0 ? 0 : strncmp(name, "CLIENT SETNAME", 14) == 0 ? 1 : n++ >= 2 ? 2 : 3;
-        if (at == atomic_load(&s->step))
-            say(fd, s->send, s->send_len);
-        else
-            say_text(fd, "+OK\r\n");
-    }
-}
-
 /* As twemproxy: what it does not know ends the connection, without a word. */
 static void serve_without_client(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
@@ -273,53 +261,6 @@ static void test_without_client(void) {
     sfid__connection_hang_up(c);
     ok(said(ping(c, LONG_MS), "PONG"), "the next connection");
     is_i64(atomic_load(&p.s->step), 3, "begins without it");
-    end_asking(c, &p);
-}
-
-static void test_secrets(void) {
-    static const char *const echoes[] = {
-        "-ERR unknown command 'AUTH', with args beginning with: 'alice' 'se@same' \r\n",
-        "-WRONGPASS alice, se@same is wrong\r\n",
-        "-se@same\r\n",
-        "-LOADING se@samese@same\r\n",
-        "-NOPERM User alice has no permissions to run the 'eval' command\r\n",
-        "-ERR xse@samex\r\n",
-        "-ERR "
-        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-        "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-        "xxxxx"
-        "se@same\r\n", /* where the line is cut off */
-    };
-    struct peer p = start_peer(false, serve_echo);
-    char url[300];
-    snprintf(url, sizeof url, "unix://alice:se%%40same@%s", p.path);
-    struct sfid__connection *c = new_connection(url);
-    for (int step = 0; step < 3; step++)
-        for (size_t i = 0; i < COUNT(echoes); i++) {
-            atomic_store(&p.s->step, step);
-            set_words(&p, echoes[i], strlen(echoes[i]));
-            sfid__connection_hang_up(c);
-            /* The name is for people: a server need not offer it. */
-            const bool passes = step == 1 && (strstr(echoes[i], "unknown command") || strstr(echoes[i], "NOPERM"));
-            ok((ping(c, LONG_MS) == 0) == passes, "step %d, line %zu %s", step, i, passes ? "passes" : "fails");
-            const bool shown = strstr(err.text, "alice") || strstr(err.text, "se@") || strstr(reply.strings[0], "alice") ||
-                               strstr(reply.strings[0], "se@");
-            if (!ok(!shown, "and shows neither user nor password"))
-                diag("%s\n%s", err.text, reply.strings[0]);
-            if (step == 0 && i == 1)
-                ok(err.code == SFID_EAUTH && strstr(err.text, "AUTH: user or password of the URL was refused: WRONGPASS"),
-                   "but which of them was wrong");
-        }
-    set_words(&p, "+PONG\r\n", 7);
-    ok(said(ping(c, LONG_MS), "PONG"), "and then all is well");
-    for (int step = 0; step < 2; step++) {
-        sfid__connection_drop(c);
-        c = new_connection(url);
-        atomic_store(&p.s->step, step);
-        const int rc = ping(c, LONG_MS);
-        ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something other than OK"), "a greeting is answered by OK, step %d",
-           step);
-    }
     end_asking(c, &p);
 }
 
@@ -482,7 +423,6 @@ int main(void) {
     test_taken(serve_bytes, "byte by byte");
     test_error_lines();
     test_odd_user();
-    test_secrets();
     test_without_client();
     test_descriptor();
     test_close_all();

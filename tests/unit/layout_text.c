@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Layouts as text: what is written is read back, presets have names, and what is no layout leaves the result alone. */
+/* Layouts as text: what is written is read back, presets have names; what is no layout is refused, as text and as a struct. */
 #include "id/layout.h"
 
 #include "support/tap.h"
@@ -151,6 +151,92 @@ static void refused(void) {
     is_i64(sfid_layout_parse("ms", NULL), SFID_EINVAL, "and one wants a place");
 }
 
+/* ---- the check ----------------------------------------------------------- */
+
+/* Each rule of the check by itself: one member of a good layout is changed. */
+static void members_that_disagree(void) {
+    const sfid_layout ms = SFID_LAYOUT(41, 10, 12, 1, SFID_EPOCH_MS);
+#define REFUSED(member, value) \
+    do { \
+        sfid_layout l = ms; \
+        l.member = value; \
+        is_i64(sfid_layout_check(&l), SFID_EINVAL, "41:10:12 with " #member " " #value " is refused"); \
+    } while (0)
+    REFUSED(epoch_ms, SFID__EPOCH_MIN - 1);
+    REFUSED(epoch_ms, SFID__EPOCH_MAX + 1);
+    REFUSED(unit_ms, 0);
+    REFUSED(unit_ms, 5000000); /* its last tick would end past what milliseconds can tell */
+    REFUSED(time_bits, 40);
+    REFUSED(time_bits, 43);
+    REFUSED(time_bits, 255);
+    REFUSED(pid_bits, 9);
+    REFUSED(pid_bits, 11);
+    REFUSED(seq_bits, 11);
+    REFUSED(seq_bits, 13);
+    REFUSED(time_shift, 21);
+    REFUSED(time_shift, 23);
+    REFUSED(time_shift, 24);
+    REFUSED(time_shift, 255);
+    REFUSED(pid_shift, 11);
+    REFUSED(pid_shift, 13);
+    REFUSED(pid_shift, 64);
+    REFUSED(seq_shift, 1);
+    REFUSED(seq_shift, 64);
+    REFUSED(pid_low, 11);
+    REFUSED(reserved[0], 1);
+    REFUSED(reserved[1], 1);
+    REFUSED(reserved[2], 1);
+    REFUSED(reserved[3], 1);
+    REFUSED(reserved[4], 1);
+    REFUSED(max_tick, ms.max_tick - 1);
+    REFUSED(max_tick, ms.max_tick + 1);
+    REFUSED(max_pid, ms.max_pid - 1);
+    REFUSED(max_pid, ms.max_pid << 1 | 1);
+    REFUSED(max_seq, ms.max_seq - 1);
+    REFUSED(max_seq, ms.max_seq << 1 | 1);
+#undef REFUSED
+}
+
+/* Layouts that are right in all but one thing. */
+static const struct {
+    const char *rule;
+    unsigned t, p, s;
+} bad_widths[] = {
+    {"a tick of 1 bit", 1, 10, 12},
+    {"a pid of 33 bits", 20, 33, 10},
+    {"a sequence of 62 bits", 2, 0, 62},
+    {"65 bits", 41, 11, 13},
+    {"ticks past the range of milliseconds", 63, 0, 0},
+};
+
+static const struct {
+    const char *rule;
+    sfid_layout l;
+} bad_places[] = {
+    {"a place outside for a pid of no bits", {0, 1, 41, 0, 12, 12, 64, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), 0, SFID__ONES(12)}},
+    {"a place outside for a sequence of no bits",
+     {0, 1, 41, 10, 0, 12, 0, 64, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), 0}},
+    {"a pid in the sign bit",
+     {SFID_EPOCH_MS, 1, 41, 10, 12, 12, 54, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+    {"a sequence in the sign bit",
+     {SFID_EPOCH_MS, 1, 41, 10, 12, 10, 0, 52, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+    {"a pid above the tick",
+     {SFID_EPOCH_MS, 1, 41, 10, 12, 12, 53, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+    {"a sequence above the tick",
+     {SFID_EPOCH_MS, 1, 41, 10, 11, 10, 0, 51, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(11)}},
+    {"a sequence inside the tick",
+     {SFID_EPOCH_MS, 1, 41, 10, 12, 10, 0, 20, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)}},
+};
+
+static void one_thing_wrong(void) {
+    for (size_t i = 0; i < COUNT(bad_widths); i++) {
+        const sfid_layout l = sfid__layout_make(bad_widths[i].t, bad_widths[i].p, bad_widths[i].s, 1, SFID_EPOCH_MS);
+        is_i64(sfid_layout_check(&l), SFID_EINVAL, "%s is refused", bad_widths[i].rule);
+    }
+    for (size_t i = 0; i < COUNT(bad_places); i++)
+        is_i64(sfid_layout_check(&bad_places[i].l), SFID_EINVAL, "%s is refused", bad_places[i].rule);
+}
+
 int main(void) {
     forms();
     presets();
@@ -158,5 +244,7 @@ int main(void) {
     random_layouts();
     not_to_be_written();
     refused();
+    members_that_disagree();
+    one_thing_wrong();
     return done_testing();
 }

@@ -247,71 +247,6 @@ static void stores(void) {
     ok(strstr(err.text, "app") != NULL, "it says \"%s\"", err.text);
 }
 
-/* Which pids a store has that names them, beside options that do not, or do. */
-static void ranges(void) {
-    static const struct {
-        const char *store;
-        int64_t given_min, given_max, min, max; /* min -1: refused */
-    } cases[] = {
-        {"local?pid_min=3&pid_max=9", 0, 0, 3, 9},
-        {"local?pid_max=9&mark=none&pid_min=9", 0, 0, 9, 9},
-        {"local?pid_min=3", 0, 0, 3, 2047},
-        {"local?pid_max=9", 0, 0, 0, 9},
-        {"local?pid_min=0&pid_max=0", 0, 0, 0, 0},
-        {"local?pid_min=2047&pid_max=2047", 0, 0, 2047, 2047},
-        {"local?pid_min=3&pid_max=9", 3, 9, 3, 9},
-        {"local?pid_min=3", 3, 2047, 3, 2047},
-        {"local?pid_min=3&pid_max=9", 3, 8, -1, 0},
-        {"local?pid_min=3&pid_max=9", 4, 9, -1, 0},
-        {"local?pid_min=0&pid_max=0", 0, 5, -1, 0},
-        {"local?pid_min=3", 3, 9, -1, 0},
-        {"redis://h/0?pid_min=3&pid_max=9", 0, 0, 3, 9},
-        {"unix:///s?pid_max=9", 0, 0, 0, 9},
-        {"redis+sentinel://h/m?pid_min=3", 0, 0, 3, 2047},
-        {"redis+cluster://h?pid_min=3&pid_max=3&registration=off", 0, 0, 3, 3},
-        {"redis://h/0?pid_min=3&pid_max=9", 3, 8, -1, 0},
-        {"redis://h/0", 3, 8, 3, 8},
-    };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        sfid_options o = good();
-        o.pid = -1;
-        o.store = cases[i].store;
-        o.pid_min = cases[i].given_min;
-        o.pid_max = cases[i].given_max;
-        const int rc = read_options(&o);
-        if (cases[i].min < 0)
-            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"), "%s beside %" PRId64 " to %" PRId64 " is refused (%s)",
-               o.store, o.pid_min, o.pid_max, err.text);
-        else
-            ok(rc == 0 && out.opt.pid_min == cases[i].min && out.opt.pid_max == cases[i].max, "%s has its pids", o.store);
-    }
-}
-
-/* Of a range that the store names, whoever only looks sees all. */
-static void whole_range(void) {
-    static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0);
-    sfid_options o = good();
-    o.pid = -1;
-    o.store = "redis://h/0?pid_min=3&pid_max=9";
-    ok(read_options(&o) == 0, "a range of the store");
-    sfid__options_widen(&out);
-    ok(out.opt.pid_min == 0 && out.opt.pid_max == 2047, "is made whole");
-    o.store = "redis://h/0?pids=3-9";
-    ok(read_options(&o) == 0 && out.lends_range, "a range that the server lends");
-    sfid__options_widen(&out);
-    ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "is all there is");
-    o.store = "redis://h/0?pid_min=3&pid_max=9";
-    o.layout = &wide;
-    ok(read_options(&o) == 0, "of a layout with more pids than Redis has names for");
-    sfid__options_widen(&out);
-    ok(out.opt.pid_min == 0 && out.opt.pid_max == 65535, "as far as it has");
-    o.pid_min = 3;
-    o.pid_max = 9;
-    ok(read_options(&o) == 0, "a range of the options");
-    sfid__options_widen(&out);
-    ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "stays");
-}
-
 static void missing(void) {
     sfid_options o = good();
     sfid *g = NULL;
@@ -488,8 +423,6 @@ int main(void) {
     broken_layouts();
     missing();
     stores();
-    ranges();
-    whole_range();
     older();
     newer_ones();
     control();

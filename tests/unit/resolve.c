@@ -254,6 +254,53 @@ static int full_port(int fds[], int *n) {
     bail("a backlog that does not fill");
 }
 
+/* The third of three ports has a server, the others are silent. */
+static void test_silent(int full, int good) {
+    reset();
+    add_address("127.0.0.1", full);
+    add_address("127.0.0.1", full);
+    add_address("127.0.0.1", good);
+    struct sfid__connection *c = new_connection("redis://cache.test?connect_timeout=10s");
+    ok(said(ping(c, LONG_MS), "PONG"), "two that are silent: the third has its turn");
+    ends_after(500, "the third address");
+    sfid__connection_drop(c);
+    const int open_before = entries("/proc/self/fd");
+    /* It would come too late at half a second, each time. At 200 ms it may, on a busy machine: another try then. */
+    c = new_connection("redis://cache.test?connect_timeout=300");
+    for (int tries = 1; tries < 20 && ping(c, LONG_MS) < 0; tries++) {
+        sfid__connection_drop(c);
+        c = new_connection("redis://cache.test?connect_timeout=300");
+    }
+    ok(said(ping(c, LONG_MS), "PONG"), "or sooner, where time is short");
+    is_i64(entries("/proc/self/fd"), open_before + 1, "the two that lost are closed");
+    sfid__connection_drop(c);
+    is_i64(entries("/proc/self/fd"), open_before, "and with the connection the third");
+}
+
+static void test_none(int full, int closed) {
+    reset();
+    add_address("127.0.0.1", full);
+    add_address("127.0.0.1", closed);
+    struct sfid__connection *c = new_connection("redis://cache.test?connect_timeout=300");
+    const int fds_before = entries("/proc/self/fd");
+    bool told = false;
+    for (int tries = 0; tries < 20 && !told; tries++) /* a thread that is preempted may not come to the second address */
+        told = failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, "some addresses fail, others do not answer");
+    ok(told, "where none answers, both are told");
+    ends_after(300, "where none answers");
+    is_i64(entries("/proc/self/fd"), fds_before, "without a descriptor left");
+    sfid__connection_drop(c);
+
+    reset();
+    add_address("127.0.0.1", closed);
+    add_address("::1", closed);
+    c = new_connection("redis://cache.test");
+    const int rc = ping(c, LONG_MS);
+    ok(rc == SFID_EREDIS && reply.class == SFID__REPLY_RESOLVE, "where all refuse, that is told");
+    ends_at_once("where all refuse");
+    sfid__connection_drop(c);
+}
+
 static void test_addresses(void) {
     int fds[64], n = 0;
     struct peer good = start_peer(true, serve_words), dead = start_peer(true, serve_nothing);
@@ -271,47 +318,8 @@ static void test_addresses(void) {
     ends_at_once("the 16th address");
     sfid__connection_drop(c);
 
-    reset();
-    add_address("127.0.0.1", full);
-    add_address("127.0.0.1", full);
-    add_address("127.0.0.1", good.port);
-    c = new_connection("redis://cache.test?connect_timeout=10s");
-    ok(said(ping(c, LONG_MS), "PONG"), "two that are silent: the third has its turn");
-    ends_after(500, "the third address");
-    sfid__connection_drop(c);
-    const int open_before = entries("/proc/self/fd");
-    /* It would come too late at half a second, each time. At 200 ms it may, on a busy machine: another try then. */
-    c = new_connection("redis://cache.test?connect_timeout=300");
-    for (int tries = 1; tries < 20 && ping(c, LONG_MS) < 0; tries++) {
-        sfid__connection_drop(c);
-        c = new_connection("redis://cache.test?connect_timeout=300");
-    }
-    ok(said(ping(c, LONG_MS), "PONG"), "or sooner, where time is short");
-    is_i64(entries("/proc/self/fd"), open_before + 1, "the two that lost are closed");
-    sfid__connection_drop(c);
-    is_i64(entries("/proc/self/fd"), open_before, "and with the connection the third");
-
-    reset();
-    add_address("127.0.0.1", full);
-    add_address("127.0.0.1", closed);
-    c = new_connection("redis://cache.test?connect_timeout=300");
-    const int fds_before = entries("/proc/self/fd");
-    bool told = false;
-    for (int tries = 0; tries < 20 && !told; tries++) /* a thread that is preempted may not come to the second address */
-        told = failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, "some addresses fail, others do not answer");
-    ok(told, "where none answers, both are told");
-    ends_after(300, "where none answers");
-    is_i64(entries("/proc/self/fd"), fds_before, "without a descriptor left");
-    sfid__connection_drop(c);
-
-    reset();
-    add_address("127.0.0.1", closed);
-    add_address("::1", closed);
-    c = new_connection("redis://cache.test");
-    int rc = ping(c, LONG_MS);
-    ok(rc == SFID_EREDIS && reply.class == SFID__REPLY_RESOLVE, "where all refuse, that is told");
-    ends_at_once("where all refuse");
-    sfid__connection_drop(c);
+    test_silent(full, good.port);
+    test_none(full, closed);
 
     reset();
     add_address("127.0.0.1", dead.port);

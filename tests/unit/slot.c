@@ -10,8 +10,6 @@ static int take_pid(struct sfid__slot *s, const char *name, uint64_t pid) {
     return take_as(s, name, &(struct sfid__slot_want){LAYOUT, pid, LIMIT, 0});
 }
 
-static struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
-
 /* Lines of this process's list of mappings that have a word in them. */
 static int mappings(const char *word) {
     int n = 0;
@@ -80,12 +78,6 @@ static void again(void) {
     sfid__slot_drop(&s);
 }
 
-static int try_take(void *unused) {
-    (void)unused;
-    struct sfid__slot s;
-    return take(&s) == SFID_EBUSY ? 0 : 1;
-}
-
 static int take_by_another(void *unused) {
     (void)unused;
     static struct sfid__slot s;
@@ -111,9 +103,35 @@ static void locked(void) {
 
 /* ---- room ------------------------------------------------------------------ */
 
+/* With every descriptor closed, and then with its file gone. */
+static void grows(struct sfid__slot *s) {
+    struct stat st;
+    close(s->dir.fd); /* as closefrom() does in a daemon */
+    while (s->records < 22)
+        append(s, 1);
+    ok(s->page->current == 21, "records that need another block are appended with every descriptor closed");
+    while ((sfid__page_bytes(s->records) + 4095) / 4096 == (sfid__page_bytes(s->records + 1) + 4095) / 4096)
+        append(s, 1);
+    const off_t grown = ((off_t)sfid__page_bytes(s->records) + 4095) / 4096 * 4096;
+    const int rc = sfid__mapping_populate(s->map, 0, 4096) ? 0 : SFID_ESTATE; /* Linux 5.14 */
+    const int gone = open(path, O_RDWR | O_CLOEXEC);
+    need(gone >= 0 && unlink(path) >= 0 && ftruncate(gone, grown) >= 0, "unlink");
+    is_i64(sfid__slot_reserve(s, s->records, &err), SFID_ESTATE, "a file that is gone cannot grow beyond its end");
+    need(ftruncate(gone, SFID__MAP_SIZE) >= 0, "ftruncate");
+    is_i64(sfid__slot_reserve(s, s->records, &err), rc, "but up to there");
+    ok(rc < 0 || lseek(gone, grown, SEEK_DATA) == grown, "where it has memory then");
+    const int other = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    is_i64(sfid__slot_reserve(s, s->records, &err), rc, "also if another is in its place");
+    ok(fstat(other, &st) == 0 && st.st_size == 0, "which is left alone");
+    close(gone);
+    close(other);
+    unlink(path);
+    sfid__slot_drop(s);
+    is_i64(entries(run.path), 3, "nothing else is left in the run directory");
+}
+
 static void full_page(void) {
     struct sfid__slot s;
-    struct stat st;
     unsigned thin = 0;
     take_or_bail(&s);
     while (s.records < SFID__PAGE_RECORDS) {
@@ -146,89 +164,7 @@ static void full_page(void) {
     sfid__slot_drop(&s);
     take_or_bail(&s);
     ok(s.records == 1 && s.put_aside[0] == '\0', "and good to be taken again");
-    close(s.dir.fd); /* as closefrom() does in a daemon */
-    while (s.records < 22)
-        append(&s, 1);
-    ok(s.page->current == 21, "records that need another block are appended with every descriptor closed");
-    while ((sfid__page_bytes(s.records) + 4095) / 4096 == (sfid__page_bytes(s.records + 1) + 4095) / 4096)
-        append(&s, 1);
-    const off_t grown = ((off_t)sfid__page_bytes(s.records) + 4095) / 4096 * 4096;
-    const int grows = sfid__mapping_populate(s.map, 0, 4096) ? 0 : SFID_ESTATE; /* Linux 5.14 */
-    const int gone = open(path, O_RDWR | O_CLOEXEC);
-    need(gone >= 0 && unlink(path) >= 0 && ftruncate(gone, grown) >= 0, "unlink");
-    is_i64(sfid__slot_reserve(&s, s.records, &err), SFID_ESTATE, "a file that is gone cannot grow beyond its end");
-    need(ftruncate(gone, SFID__MAP_SIZE) >= 0, "ftruncate");
-    is_i64(sfid__slot_reserve(&s, s.records, &err), grows, "but up to there");
-    ok(grows < 0 || lseek(gone, grown, SEEK_DATA) == grown, "where it has memory then");
-    const int other = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    is_i64(sfid__slot_reserve(&s, s.records, &err), grows, "also if another is in its place");
-    ok(fstat(other, &st) == 0 && st.st_size == 0, "which is left alone");
-    close(gone);
-    close(other);
-    unlink(path);
-    sfid__slot_drop(&s);
-    is_i64(entries(run.path), 3, "nothing else is left in the run directory");
-}
-
-/* ---- a page in place of another ------------------------------------------------ */
-
-/* What the old page knew stands in the new one before that has the name. */
-static void carried(void) {
-    struct sfid__slot s;
-    unlink(path);
-    take_or_bail(&s);
-    append(&s, 4);
-    atomic_store(&append(&s, 5)->hi, 6000);
-    const uint64_t stood = sfid__record_position(last(&s));
-    const struct sfid__record *late = last(&s);
-    const ino_t file = inode(path);
-    is_i64(sfid__slot_replace(&s, LAYOUT, last(&s), &err), 0, "a page is replaced, and carries on");
-    ok(inode(path) != file && s.records == 1 && s.page->current == 0, "it begins with one record");
-    ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) && last(&s)->hi == 6000 &&
-           sfid__record_pid(last(&s)) == 1,
-       "which is the last one, closed");
-    ok((late->word & SFID__CLOSED) != 0, "as it is in the old page");
-    sfid__slot_drop(&s);
-    take_or_bail(&s);
-    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == stood, "another one finds it good");
-    append(&s, 0);
-    ok(sfid__record_position(last(&s)) == stood && last(&s)->hi == 6000, "and goes on there");
-    sfid__slot_drop(&s);
-}
-
-/* The page stays, with its lock, and takes records. */
-static void stays(struct sfid__slot *s, const char *why) {
-    const struct sfid__slot before = *s;
-    const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
-    is_i64(sfid__slot_replace(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
-    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->held.id.inode == before.held.id.inode,
-       "%s: the slot has the old one still", why);
-    ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);
-    append(s, 1);
-    ok((last(s)->word & SFID__CLOSED) == 0, "%s: and goes on in it", why);
-}
-
-static void not_replaced(void) {
-    struct sfid__slot s;
-    char other[4400];
-    unlink(path);
-    take_or_bail(&s);
-    append(&s, 4);
-    snprintf(other, sizeof other, "%s/orders/.pid-1.new", run.path);
-    need(mkdir(other, 0700) == 0, "mkdir");
-    stays(&s, "no new file");
-    is_i64(status_of(spawn(try_take, NULL)), 0, "no new file: it is locked all the time");
-    rmdir(other);
-    snprintf(other, sizeof other, "%s/orders/aside", run.path);
-    need(rename(path, other) == 0 && mkdir(path, 0700) == 0, "mkdir");
-    stays(&s, "no name for it");
-    need(rmdir(path) == 0 && rename(other, path) == 0, "rename");
-    is_i64(status_of(spawn(try_take, NULL)), 0, "no name for it: the old one is locked all the time");
-    sfid__slot_drop(&s);
-    take_or_bail(&s);
-    ok(s.records == 3 && s.put_aside[0] == '\0', "and is good when it was left");
-    sfid__slot_drop(&s);
-    unlink(path);
+    grows(&s);
 }
 
 /* ---- leaving with others about --------------------------------------------- */
@@ -485,8 +421,6 @@ int main(void) {
     again();
     locked();
     full_page();
-    carried();
-    not_replaced();
     child_goes_on();
     last_holder();
     file_is_gone();

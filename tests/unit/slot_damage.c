@@ -1,9 +1,75 @@
 /* SPDX-License-Identifier: MIT */
-/* Slot files that are damaged, copied, of another boot or layout are put aside for a new one; what is no file of ours is refused. */
+/*
+ * Slot files that another takes the place of: a page carries on in a new one; what is damaged, copied, of another boot or layout is
+ * put aside. What is no file of ours is refused.
+ */
 #include "slot_scene.h"
 
 #include "host/numbered.h"
 #include "support/user.h"
+
+/* ---- a new page in place of a good one ----------------------------------- */
+
+/* What the old page knew stands in the new one before that has the name. */
+static void carried(void) {
+    struct sfid__slot s;
+    unlink(path);
+    take_or_bail(&s);
+    append(&s, 4);
+    atomic_store(&append(&s, 5)->hi, 6000);
+    const uint64_t stood = sfid__record_position(last(&s));
+    const struct sfid__record *late = last(&s);
+    const ino_t file = inode(path);
+    is_i64(sfid__slot_replace(&s, LAYOUT, last(&s), &err), 0, "a page is replaced, and carries on");
+    ok(inode(path) != file && s.records == 1 && s.page->current == 0, "it begins with one record");
+    ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) && last(&s)->hi == 6000 &&
+           sfid__record_pid(last(&s)) == 1,
+       "which is the last one, closed");
+    ok((late->word & SFID__CLOSED) != 0, "as it is in the old page");
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == stood, "another one finds it good");
+    append(&s, 0);
+    ok(sfid__record_position(last(&s)) == stood && last(&s)->hi == 6000, "and goes on there");
+    sfid__slot_drop(&s);
+}
+
+/* The page stays, with its lock, and takes records. */
+static void stays(struct sfid__slot *s, const char *why) {
+    const struct sfid__slot before = *s;
+    const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
+    is_i64(sfid__slot_replace(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
+    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->held.id.inode == before.held.id.inode,
+       "%s: the slot has the old one still", why);
+    ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);
+    append(s, 1);
+    ok((last(s)->word & SFID__CLOSED) == 0, "%s: and goes on in it", why);
+}
+
+static void not_replaced(void) {
+    struct sfid__slot s;
+    char other[4400];
+    unlink(path);
+    take_or_bail(&s);
+    append(&s, 4);
+    snprintf(other, sizeof other, "%s/orders/.pid-1.new", run.path);
+    need(mkdir(other, 0700) == 0, "mkdir");
+    stays(&s, "no new file");
+    is_i64(status_of(spawn(try_take, NULL)), 0, "no new file: it is locked all the time");
+    rmdir(other);
+    snprintf(other, sizeof other, "%s/orders/aside", run.path);
+    need(rename(path, other) == 0 && mkdir(path, 0700) == 0, "mkdir");
+    stays(&s, "no name for it");
+    need(rmdir(path) == 0 && rename(other, path) == 0, "rename");
+    is_i64(status_of(spawn(try_take, NULL)), 0, "no name for it: the old one is locked all the time");
+    sfid__slot_drop(&s);
+    take_or_bail(&s);
+    ok(s.records == 3 && s.put_aside[0] == '\0', "and is good when it was left");
+    sfid__slot_drop(&s);
+    unlink(path);
+}
+
+/* ---- in place of what is damaged, or of no use ------------------------ */
 
 static char aside[4300];
 
@@ -216,15 +282,15 @@ static void index_lies(uint32_t index, bool gone) {
     while (s.records < 50)
         append(&s, 1);
     struct sfid__page *page = s.page;
-    struct sfid__record *last = &page->records[s.records - 1], *highest = &page->records[SFID__PAGE_RECORDS - 1];
+    struct sfid__record *used = &page->records[s.records - 1], *highest = &page->records[SFID__PAGE_RECORDS - 1];
     atomic_store(&page->current, index);
     if (gone)
         unlink(path);
     sfid__slot_leave(&s);
-    ok(is_mapped(last) && sfid__record_pid(last) == 1, "%s: what was used stays mapped", name);
+    ok(is_mapped(used) && sfid__record_pid(used) == 1, "%s: what was used stays mapped", name);
     ok(is_mapped(highest) == (index != 0), "%s: and what was read", name);
     if (gone)
-        ok((atomic_load(&last->word) & SFID__CLOSED) && atomic_load(&last->limit) == 0, "%s: closed", name);
+        ok((atomic_load(&used->word) & SFID__CLOSED) && atomic_load(&used->limit) == 0, "%s: closed", name);
     sfid__slot_drop(&s);
     if (gone)
         return;
@@ -238,6 +304,8 @@ static void index_lies(uint32_t index, bool gone) {
 int main(void) {
     begin();
     snprintf(aside, sizeof aside, "%s/orders.aside", run.path);
+    carried();
+    not_replaced();
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++)
         put_aside(&damages[i]);
     not_what_is_wanted();

@@ -48,9 +48,19 @@ static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
     return r;
 }
 
+/* The slot's newest record. */
+static inline struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
+
 static ino_t inode(const char *name) {
     struct stat st;
     return stat(name, &st) < 0 ? 0 : st.st_ino;
+}
+
+/* For a child: 0 if somebody holds pid-1. */
+static inline int try_take(void *unused) {
+    (void)unused;
+    struct sfid__slot s;
+    return take(&s) == SFID_EBUSY ? 0 : 1;
 }
 
 #endif

@@ -16,57 +16,61 @@ static sfid_wide_layout layout(const char *text) {
 
 /* ---- layouts -------------------------------------------------------------- */
 
+static const struct {
+    const char *text, *back;
+    sfid_wide_kind kind;
+    int64_t epoch_ms;
+} known[] = {
+    {"flake", "flake", SFID_FLAKE, 0},
+    {"awsflake", "awsflake", SFID_AWSFLAKE, SFID_AWSFLAKE_EPOCH_MS},
+    {"awsflake@1577836800000", "awsflake", SFID_AWSFLAKE, SFID_AWSFLAKE_EPOCH_MS},
+    {"awsflake@1451606400000", "awsflake@1451606400000", SFID_AWSFLAKE, INT64_C(1451606400000)},
+    {"awsflake@-1", "awsflake@-1", SFID_AWSFLAKE, -1},
+    {"awsflake@-62135596800000", "awsflake@-62135596800000", SFID_AWSFLAKE, SFID__EPOCH_MIN},
+    {"uuid7", "uuid7", SFID_UUID7, 0},
+    {"flake-go", "flake-go", SFID_FLAKE_GO, 0},
+};
+
+static const char *const unknown[] = {
+    "",
+    "flake ",
+    "Flake",
+    "flak",
+    "flakes",
+    "flake@0",
+    "flake-",
+    "flake-g",
+    "flake-go@0",
+    "uuid7@0",
+    "uuid",
+    "uuid4",
+    "awsflake@",
+    "awsflake@x",
+    "awsflake@1 ",
+    "awsflake1",
+    "awsflake@+1",
+    "awsflake@--1",
+    "awsflake@1@1",
+    "twitter",
+    "41:10:12",
+    "awsflake@-",
+    "awsflake@253402300800000",
+    "awsflake@-62135596800001",
+    "@0",
+};
+
 static void texts(void) {
-    static const struct {
-        const char *text, *back;
-        sfid_wide_kind kind;
-        int64_t epoch_ms;
-    } good[] = {
-        {"flake", "flake", SFID_FLAKE, 0},
-        {"awsflake", "awsflake", SFID_AWSFLAKE, SFID_AWSFLAKE_EPOCH_MS},
-        {"awsflake@1577836800000", "awsflake", SFID_AWSFLAKE, SFID_AWSFLAKE_EPOCH_MS},
-        {"awsflake@1451606400000", "awsflake@1451606400000", SFID_AWSFLAKE, INT64_C(1451606400000)},
-        {"awsflake@-1", "awsflake@-1", SFID_AWSFLAKE, -1},
-        {"awsflake@-62135596800000", "awsflake@-62135596800000", SFID_AWSFLAKE, SFID__EPOCH_MIN},
-        {"uuid7", "uuid7", SFID_UUID7, 0},
-        {"flake-go", "flake-go", SFID_FLAKE_GO, 0},
-    };
-    for (size_t i = 0; i < COUNT(good); i++) {
+    for (size_t i = 0; i < COUNT(known); i++) {
         char text[SFID_LAYOUT_STR_LEN];
-        const sfid_wide_layout l = layout(good[i].text);
-        ok(l.kind == good[i].kind && l.epoch_ms == good[i].epoch_ms && l.reserved == 0, "%s is read", good[i].text);
-        ok(sfid_wide_layout_format(&l, text, strlen(good[i].back) + 1) == 0 && strcmp(text, good[i].back) == 0, "and written");
-        is_i64(sfid_wide_layout_format(&l, text, strlen(good[i].back)), SFID_EINVAL, "not where it does not fit");
+        const sfid_wide_layout l = layout(known[i].text);
+        ok(l.kind == known[i].kind && l.epoch_ms == known[i].epoch_ms && l.reserved == 0, "%s is read", known[i].text);
+        ok(sfid_wide_layout_format(&l, text, strlen(known[i].back) + 1) == 0 && strcmp(text, known[i].back) == 0, "and written");
+        is_i64(sfid_wide_layout_format(&l, text, strlen(known[i].back)), SFID_EINVAL, "not where it does not fit");
     }
-    static const char *const bad[] = {"",
-                                      "flake ",
-                                      "Flake",
-                                      "flak",
-                                      "flakes",
-                                      "flake@0",
-                                      "flake-",
-                                      "flake-g",
-                                      "flake-go@0",
-                                      "uuid7@0",
-                                      "uuid",
-                                      "uuid4",
-                                      "awsflake@",
-                                      "awsflake@x",
-                                      "awsflake@1 ",
-                                      "awsflake1",
-                                      "awsflake@+1",
-                                      "awsflake@--1",
-                                      "awsflake@1@1",
-                                      "twitter",
-                                      "41:10:12",
-                                      "awsflake@-",
-                                      "awsflake@253402300800000",
-                                      "awsflake@-62135596800001",
-                                      "@0"};
-    for (size_t i = 0; i < COUNT(bad); i++) {
+    for (size_t i = 0; i < COUNT(unknown); i++) {
         sfid_wide_layout l = {SFID_UUID7, 5, 6};
-        ok(sfid_wide_layout_parse(bad[i], &l) == SFID_EINVAL && l.kind == SFID_UUID7 && l.reserved == 5 && l.epoch_ms == 6,
-           "\"%s\" is no wide layout", bad[i]);
+        ok(sfid_wide_layout_parse(unknown[i], &l) == SFID_EINVAL && l.kind == SFID_UUID7 && l.reserved == 5 && l.epoch_ms == 6,
+           "\"%s\" is no wide layout", unknown[i]);
     }
     sfid_wide_layout l;
     ok(sfid_wide_layout_parse(NULL, &l) == SFID_EINVAL && sfid_wide_layout_parse("flake", NULL) == SFID_EINVAL, "nor is NULL");
@@ -216,7 +220,9 @@ static sfid_wide place(const sfid_wide_layout *l, const sfid_wide_parts *parts) 
                          : f[i].kind == SFID_FIELD_PID    ? parts->pid
                          : f[i].kind == SFID_FIELD_SEQ    ? parts->seq
                          : f[i].kind == SFID_FIELD_RANDOM ? parts->random
-                         : f[i].kind == SFID_FIELD_FIXED  ? (f[i].bits == 4 ? 7u : f[i].bits == 2 ? 2u : 0u)
+                         : f[i].kind == SFID_FIELD_FIXED  ? (f[i].bits == 4   ? 7u
+                                                             : f[i].bits == 2 ? 2u
+                                                                              : 0u)
                                                           : 0;
         if (f[i].kind != SFID_FIELD_FIXED)
             value >>= left[f[i].kind] -= f[i].bits;
