@@ -6,6 +6,9 @@
  */
 #include "support/lives.h"
 
+#include <glob.h>
+#include <sys/file.h>
+
 #define LAYOUT "41:10:12/1ms"
 #define STORE "local?share=1"
 
@@ -174,6 +177,30 @@ static void joins(void) {
     keeping.store = "local?share=1&lead_ms=60000"; /* its window does not end before the call */
     g = open_or_die(&keeping);
     ok(sfid_pid(g) == h->pid && sfid_try_next(g) > h->last, "to be used at once");
+    sfid_close(g);
+}
+
+/* The first page is stuck for a while, so that there is a second one. */
+static void joins_the_page_that_is_kept(void) {
+    sfid_options opt = shared("second");
+    char pattern[4400];
+    glob_t found;
+    sfid_close(open_or_die(&opt));
+    snprintf(pattern, sizeof pattern, "%s/second/share*.0", dirs.run);
+    need(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "no first page");
+    const int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+    need(fd >= 0 && flock(fd, LOCK_EX) == 0, "%s: %s", found.gl_pathv[0], strerror(errno));
+    globfree(&found);
+    struct holder *h = holder_start(&opt, true);
+    flock(fd, LOCK_UN); /* the child has the descriptor, too */
+    close(fd);
+    opt.share = 2;
+    sfid *g = open_or_die(&opt);
+    ok(h->rc == 0 && h->pid == 1 && sfid_pid(g) == 1 && next_within(g, TAP_WAIT_MS) > h->first,
+       "who only joins finds the second page");
+    sfid_close(g);
+    is_i64(holder_end(h, false), 0, "whose keeper closes");
+    ok(sfid_open(&g, &opt) == SFID_ELEASE, "then nobody keeps one");
     sfid_close(g);
 }
 
@@ -391,6 +418,7 @@ int main(void) {
     keeps_in_need(true, true);
     leaves_no_gap();
     joins();
+    joins_the_page_that_is_kept();
     joins_beside_a_hog();
     terms();
     window_of_the_first();
