@@ -4,11 +4,15 @@
  * one pid. Other pids of the app go on, the event UNUSABLE names the file, and a generator that has no other pid says so.
  *
  * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then, and that does.
+ *
+ * And a directory in the place of a page that processes share: they share the next page, and go on above.
  */
 #include "support/local.h"
 #include "support/user.h"
 
 #include "draw/page.h"
+
+#include <glob.h>
 
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
@@ -49,12 +53,9 @@ static const struct way {
     const char *name;
     void (*make)(const char *path);
     bool page_too, root; /* a page that is merely damaged is replaced */
-} ways[] = {{"damaged", damaged, false, false},
-            {"a directory", directory, true, false},
-            {"a link to nowhere", dangling, true, false},
-            {"a pipe", fifo, true, false},
-            {"writable by all", open_to_all, true, false},
-            {"somebody else's", of_another, true, true}};
+} ways[] = {
+    {"damaged", damaged, false, false}, {"a directory", directory, true, false},       {"a link to nowhere", dangling, true, false},
+    {"a pipe", fifo, true, false},      {"writable by all", open_to_all, true, false}, {"somebody else's", of_another, true, true}};
 
 /* ---- what follows --------------------------------------------------------- */
 
@@ -122,6 +123,36 @@ static void test_limit(uint64_t limit, const char *what) {
     remove_tree(dirs.state);
 }
 
+/* ---- a page that processes share -------------------------------------------- */
+
+static int64_t next_id(sfid *g) { return next_within(g, TAP_WAIT_MS); }
+
+/* Something else lies in the place of the first page, and the mark is lost. The next page takes the pid, and knows how far it was. */
+static void in_its_place(void) {
+    const sfid_layout long_ticks = layout_of("31:10:22/10s");
+    sfid_options opt = local_options("place", "local?share=1", &long_ticks);
+    opt.max_wait_ms = 20000;
+    char pattern[4400];
+    glob_t found;
+    sfid *g = open_or_die(&opt), *other = NULL;
+    const int64_t before = next_id(g);
+    sfid_close(g);
+    snprintf(pattern, sizeof pattern, "%s/place", dirs.state);
+    remove_tree(pattern);
+    snprintf(pattern, sizeof pattern, "%s/place/share*.0", dirs.run);
+    if (!ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "the page's file has its name"))
+        return;
+    is_i64(unlink(found.gl_pathv[0]) + mkdir(found.gl_pathv[0], 0700), 0, "a directory takes its place");
+    globfree(&found);
+    const bool both = sfid_open(&g, &opt) == 0 && sfid_open(&other, &opt) == 0;
+    if (ok(both && sfid_pid(g) == sfid_pid(other), "processes share the next page")) {
+        const int64_t first = next_id(g);
+        ok(sfid_pid(g) == 0 && before < first && first < next_id(other), "and go on above what the page before knows of their pid");
+    }
+    sfid_close(other);
+    sfid_close(g);
+}
+
 int main(void) {
     dirs_make();
     test_limit(UINT64_C(1) << 62, "a limit that a mark has no room for");
@@ -135,5 +166,6 @@ int main(void) {
         if (ways[i].page_too)
             rules_out_one(&ways[i], "a page", dirs.run);
     }
+    in_its_place();
     return done_testing();
 }

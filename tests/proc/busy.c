@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * One pid, one holder: others get SFID_EBUSY, whoever they are; holders that follow one another go on increasing, with the
- * run directory lost in between too; another layout of the app is refused and changes nothing.
+ * run directory lost in between too; another layout of the app is refused and changes nothing. Fixed pids and those that the
+ * "local" store leases keep out of each other's way.
  *
  * One size, but for the race: 2 s (long: 20 s). A process killed with its run directory lost is waited for with default
  * options, in the background: the durable mark lies up to 30 s and max_ahead beyond what was issued. One that closed leaves
  * nothing to wait for.
  */
-#include "support/proc.h"
+#include "support/local.h"
+
+#define LEASED "41:4:12/1ms"
 
 enum { RACERS = 4, AT_ONCE_MS = 10000 /* the mark would be waited for three times as long */ };
 
@@ -254,6 +257,52 @@ static void test_layouts(void) {
     sfid_close(g);
 }
 
+/* ---- beside leased pids ------------------------------------------------- */
+
+static void test_leased(void) {
+    const sfid_layout own = layout_of(LEASED);
+    const sfid_options leased = local_options("fixed", "local", &own);
+    const sfid_options zero = options_of("fixed", 0, &own), one = options_of("fixed", 1, &own);
+    struct holder *fixed = holder_start(&zero, true), *local = holder_start(&leased, true);
+    is_i64(fixed->rc, 0, "pid 0 is fixed by one process");
+    is_i64(local->pid, 1, "the store passes it over");
+    is_i64(try_open(&one), SFID_EBUSY, "pid 1 is leased: as a fixed one it is SFID_EBUSY");
+    holder_end(fixed, false);
+    is_i64(pid_of_open(&leased), 0, "the fixed pid is given back: the store leases it");
+    const sfid_options two = options_of("fixed", 2, &own);
+    is_i64(try_open(&two), 0, "a pid that nobody leases can be fixed");
+    holder_end(local, false);
+    is_i64(try_open(&one), 0, "the leased pid is given back: it can be fixed");
+    munmap(fixed, sizeof *fixed);
+    munmap(local, sizeof *local);
+}
+
+static void test_leased_layouts(void) {
+    const sfid_layout own = layout_of(LEASED);
+    static const char *const others[] = {"41:5:12/1ms", "41:4:11/1ms", "41:4:12/2ms", "41:4:12/1ms@1766361600001"};
+    const sfid_options opt = local_options("leased", "local", &own);
+    struct holder *h = holder_start(&opt, true);
+    char names[4300];
+    snprintf(names, sizeof names, "%s/leased", dirs.state);
+    const int files = count_entries(names), fds = count_fds();
+    for (size_t i = 0; i < COUNT_OF(others); i++) {
+        const sfid_layout other = layout_of(others[i]);
+        const sfid_options wrong = local_options("leased", "local", &other);
+        sfid *g = NULL;
+        is_i64(sfid_open(&g, &wrong), SFID_ELAYOUT, "another layout of the app, %s: SFID_ELAYOUT", others[i]);
+        ok(strstr(sfid_last_error(g), others[i]) || strstr(sfid_last_error(g), "layout"), "it is said: %s", sfid_last_error(g));
+        sfid_close(g);
+    }
+    is_i64(count_entries(names), files, "nothing was written");
+    is_i64(holder_end(h, false), 0, "the holder goes on undisturbed");
+    ok(h->last > h->first, "its IDs increase");
+    const sfid_layout other = layout_of(others[0]);
+    const sfid_options wrong = local_options("leased", "local", &other);
+    is_i64(try_open(&wrong), SFID_ELAYOUT, "nor when nobody holds a pid");
+    is_i64(count_fds(), fds, "no descriptor is left");
+    munmap(h, sizeof *h);
+}
+
 int main(void) {
     dirs_make();
     witness_begin();
@@ -263,6 +312,8 @@ int main(void) {
     test_race();
     test_lost_after_close();
     test_layouts();
+    test_leased();
+    test_leased_layouts();
     end_lost_after_crash(child);
     return done_testing();
 }

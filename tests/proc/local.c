@@ -2,7 +2,7 @@
 /*
  * The "local" store: whoever opens gets the lowest pid that nobody on this host holds. Processes, handles and threads get
  * different ones; a pid comes back when its holder closes, ends or is killed, and its IDs go on above. A range is kept to;
- * who finds it taken is told by whom. Fixed pids and leased ones keep out of each other's way.
+ * who finds it taken is told by whom. Fixed pids beside leased ones: proc/busy.
  *
  * One size, but for as many processes as pids that start together: 60 times (long: 1000; sanitizer: 10).
  */
@@ -351,49 +351,6 @@ static void test_starts(void) {
     is_i64(other, 0, "nor anything else");
 }
 
-/* ---- beside others ------------------------------------------------------ */
-
-static void test_fixed(void) {
-    const sfid_options leased = local_options("fixed", "local", &layout);
-    const sfid_options zero = options_of("fixed", 0, &layout), one = options_of("fixed", 1, &layout);
-    struct holder *fixed = holder_start(&zero, true), *local = holder_start(&leased, true);
-    is_i64(fixed->rc, 0, "pid 0 is fixed by one process");
-    is_i64(local->pid, 1, "the store passes it over");
-    is_i64(try_open(&one), SFID_EBUSY, "pid 1 is leased: as a fixed one it is SFID_EBUSY");
-    holder_end(fixed, false);
-    is_i64(pid_of_open(&leased), 0, "the fixed pid is given back: the store leases it");
-    const sfid_options two = options_of("fixed", 2, &layout);
-    is_i64(try_open(&two), 0, "a pid that nobody leases can be fixed");
-    holder_end(local, false);
-    is_i64(try_open(&one), 0, "the leased pid is given back: it can be fixed");
-    munmap(fixed, sizeof *fixed);
-    munmap(local, sizeof *local);
-}
-
-static void test_layouts(void) {
-    static const char *const others[] = {"41:5:12/1ms", "41:4:11/1ms", "41:4:12/2ms", "41:4:12/1ms@1766361600001"};
-    const sfid_options opt = local_options("layouts", "local", &layout);
-    struct holder *h = holder_start(&opt, true);
-    char names[4300];
-    snprintf(names, sizeof names, "%s/layouts", dirs.state);
-    const int files = count_entries(names);
-    for (size_t i = 0; i < COUNT_OF(others); i++) {
-        const sfid_layout other = layout_of(others[i]);
-        const sfid_options wrong = local_options("layouts", "local", &other);
-        sfid *g = NULL;
-        is_i64(sfid_open(&g, &wrong), SFID_ELAYOUT, "another layout of the app, %s: SFID_ELAYOUT", others[i]);
-        ok(strstr(sfid_last_error(g), others[i]) || strstr(sfid_last_error(g), "layout"), "it is said: %s", sfid_last_error(g));
-        sfid_close(g);
-    }
-    is_i64(count_entries(names), files, "nothing was written");
-    is_i64(holder_end(h, false), 0, "the holder goes on undisturbed");
-    ok(h->last > h->first, "its IDs increase");
-    const sfid_layout other = layout_of(others[0]);
-    const sfid_options wrong = local_options("layouts", "local", &other);
-    is_i64(try_open(&wrong), SFID_ELAYOUT, "nor when nobody holds a pid");
-    munmap(h, sizeof *h);
-}
-
 /* ---- forked children ---------------------------------------------------- */
 
 struct child {
@@ -486,8 +443,6 @@ int main(void) {
     test_passed_over();
     test_never_back();
     test_starts();
-    test_fixed();
-    test_layouts();
     test_forked();
     test_small_stack();
     is_i64(child_run(open_by_name, NULL, TAP_WAIT_MS), 0, "sfid_open_app leases with default options");

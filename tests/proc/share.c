@@ -7,6 +7,7 @@
 #include "support/lives.h"
 
 #include <glob.h>
+#include <sys/file.h>
 
 #define LAYOUT "41:10:12/1ms"
 #define STORE "local?share=1"
@@ -179,6 +180,30 @@ static void joins(void) {
     sfid_close(g);
 }
 
+/* The first page is stuck for a while, so that there is a second one. */
+static void joins_the_page_that_is_kept(void) {
+    sfid_options opt = shared("second");
+    char pattern[4400];
+    glob_t found;
+    sfid_close(open_or_die(&opt));
+    snprintf(pattern, sizeof pattern, "%s/second/share*.0", dirs.run);
+    need(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "no first page");
+    const int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
+    need(fd >= 0 && flock(fd, LOCK_EX) == 0, "%s: %s", found.gl_pathv[0], strerror(errno));
+    globfree(&found);
+    struct holder *h = holder_start(&opt, true);
+    flock(fd, LOCK_UN); /* the child has the descriptor, too */
+    close(fd);
+    opt.share = 2;
+    sfid *g = open_or_die(&opt);
+    ok(h->rc == 0 && h->pid == 1 && sfid_pid(g) == 1 && next_within(g, TAP_WAIT_MS) > h->first,
+       "who only joins finds the second page");
+    sfid_close(g);
+    is_i64(holder_end(h, false), 0, "whose keeper closes");
+    ok(sfid_open(&g, &opt) == SFID_ELEASE, "then nobody keeps one");
+    sfid_close(g);
+}
+
 /* Uses up each tick of a page. */
 static int hog(void *arg) {
     _Atomic int *may_end = ((struct hogging *)arg)->may_end;
@@ -301,72 +326,6 @@ static void beside_others(void) {
     sfid_close(g);
 }
 
-/* ---- beside processes that were killed --------------------------------------- */
-
-enum { AHEAD_IDS = 8000000 }; /* a minute's, and more: the clock does not get there before the test */
-
-static sfid_options borrowing(const char *app, const char *store) {
-    sfid_options opt = local_options(app, store, slow);
-    opt.exhaustion = SFID_BORROW;
-    opt.max_ahead_ms = 600000;
-    return opt;
-}
-
-static int64_t many(sfid *g) {
-    static int64_t ids[8192];
-    int64_t n = 1;
-    for (int64_t sum = 0; sum < AHEAD_IDS && n > 0; sum += n)
-        n = sfid_next_n(g, ids, COUNT_OF(ids));
-    return n > 0 ? ids[n - 1] : n;
-}
-
-static struct { int64_t last; } * told; /* what the killed one had */
-
-/* Does not share, draws ahead of the clock, and is killed. */
-static int die_ahead(void *opt) {
-    told->last = many(open_or_die(opt));
-    raise(SIGKILL);
-    return 0;
-}
-
-static void after_a_kill(void) {
-    sfid_options opt = borrowing("ahead", "local?share=1"), alone = borrowing("ahead", "local?pid_max=0");
-    opt.max_ahead_ms = 1000;
-    child_run(die_ahead, &alone, TAP_WAIT_MS);
-    sfid *g = open_or_die(&opt);
-    ok(told->last > 0 && sfid_pid(g) == 1 && one(g) > 0,
-       "the page of a killed process lies ahead of the clock: another pid is shared");
-    sfid *own = NULL;
-    int64_t id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
-    is_i64(id, told->last + 1, "and the killed one goes on beside it: %s", own ? sfid_last_error(own) : "");
-    sfid_close(own);
-    sfid_close(g);
-
-    opt.app = alone.app = "unmarked";
-    child_run(die_ahead, &alone, TAP_WAIT_MS);
-    lose(dirs.state, "unmarked");
-    opt.store = "local?share=1&pid_max=0";
-    opt.max_ahead_ms = alone.max_ahead_ms; /* it need not wait for the clock */
-    g = open_or_die(&opt);
-    id = one(g);
-    ok(sfid_pid(g) == 0 && id > told->last, "a killed process has left its page, and no mark: a page that is shared begins above");
-    sfid_close(g);
-
-    opt.app = alone.app = "taken";
-    child_run(die_ahead, &alone, TAP_WAIT_MS);
-    g = open_or_die(&opt);
-    is_i64(one(g), told->last + 1, "with its mark as well, at the next ID");
-    sfid_close(g);
-
-    opt.store = "local?share=1&pid_min=3&pid_max=3";
-    g = open_or_die(&opt);
-    own = NULL;
-    id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
-    ok(sfid_pid(g) == 3 && id > told->last, "a page is shared under another pid than before: the old pid is free");
-    sfid_close(own);
-    sfid_close(g);
-}
-
 /* ---- fork ------------------------------------------------------------------- */
 
 static sfid *inherited;
@@ -449,35 +408,9 @@ static void without_directories(void) {
     sfid_close(g);
 }
 
-/* Something else lies in the place of the first page, and the mark is lost. The next page takes the pid, and knows how far it was. */
-static void in_its_place(void) {
-    const sfid_layout long_ticks = layout_of("31:10:22/10s");
-    sfid_options opt = local_options("place", STORE, &long_ticks);
-    opt.max_wait_ms = 20000;
-    char pattern[4400];
-    glob_t found;
-    sfid *g = open_or_die(&opt), *other = NULL;
-    const int64_t before = one(g);
-    sfid_close(g);
-    lose(dirs.state, "place");
-    snprintf(pattern, sizeof pattern, "%s/place/share*.0", dirs.run);
-    if (!ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "the page's file has its name"))
-        return;
-    is_i64(unlink(found.gl_pathv[0]) + mkdir(found.gl_pathv[0], 0700), 0, "a directory takes its place");
-    globfree(&found);
-    const bool both = sfid_open(&g, &opt) == 0 && sfid_open(&other, &opt) == 0;
-    if (ok(both && sfid_pid(g) == sfid_pid(other), "processes share the next page")) {
-        const int64_t first = one(g);
-        ok(sfid_pid(g) == 0 && before < first && first < one(other), "and go on above what the page before knows of their pid");
-    }
-    sfid_close(other);
-    sfid_close(g);
-}
-
 int main(void) {
     dirs_make();
     layout = layout_of(LAYOUT);
-    told = shared_memory(sizeof *told);
     in_one_order();
     joins_without_a_thread(false);
     joins_without_a_thread(true);
@@ -485,15 +418,14 @@ int main(void) {
     keeps_in_need(true, true);
     leaves_no_gap();
     joins();
+    joins_the_page_that_is_kept();
     joins_beside_a_hog();
     terms();
     window_of_the_first();
     fixed_pid();
     beside_others();
-    after_a_kill();
     forked();
     ends_without_a_page();
     without_directories();
-    in_its_place();
     return done_testing();
 }

@@ -3,8 +3,7 @@
  * The keeper of a shared page is killed, or stopped, again and again. The other processes generate without one error, and the
  * next one keeps. A stopped keeper that goes on harms nobody, wherever it was stopped: at each system call of a renewal it is
  * held for three windows, while another keeps. With all four seats taken by stopped keepers IDs end with the window; when one
- * of them goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and after a kill. One that
- * only joins finds the page that is kept, if that is not the first.
+ * of them goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and after a kill.
  *
  * Sizes: 6 kills, 6 stops in turn (long: 100 each), every 7th stop at system calls around a renewal (long: each; sanitizer:
  * every 11th). The window is 0.4 s.
@@ -13,8 +12,6 @@
 #include "support/local.h"
 #include "worst.h"
 
-#include <glob.h>
-#include <sys/file.h>
 #include <sys/ptrace.h>
 
 #define LAYOUT "41:10:12/1ms"
@@ -429,32 +426,6 @@ static void no_further_than_half_a_window(void) {
     sfid_close(first);
 }
 
-/* ---- who only joins -------------------------------------------------------------- */
-
-/* The first page is stuck for a while, so that there is a second one. */
-static void joins_the_page_that_is_kept(void) {
-    sfid_options opt = local_options("second", STORE, &layout);
-    char pattern[4400];
-    glob_t found;
-    sfid_close(open_or_die(&opt));
-    snprintf(pattern, sizeof pattern, "%s/second/share*.0", dirs.run);
-    need(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "no first page");
-    const int fd = open(found.gl_pathv[0], O_RDWR | O_CLOEXEC);
-    need(fd >= 0 && flock(fd, LOCK_EX) == 0, "%s: %s", found.gl_pathv[0], strerror(errno));
-    globfree(&found);
-    struct holder *h = holder_start(&opt, true);
-    flock(fd, LOCK_UN); /* the child has the descriptor, too */
-    close(fd);
-    opt.share = 2;
-    sfid *g = open_or_die(&opt);
-    ok(h->rc == 0 && h->pid == 1 && sfid_pid(g) == 1 && next_within(g, TAP_WAIT_MS) > h->first,
-       "who only joins finds the second page");
-    sfid_close(g);
-    is_i64(holder_end(h, false), 0, "whose keeper closes");
-    ok(sfid_open(&g, &opt) == SFID_ELEASE, "then nobody keeps one");
-    sfid_close(g);
-}
-
 int main(void) {
     seed();
     dirs_make();
@@ -472,7 +443,6 @@ int main(void) {
     after_idling(true);
     without_directories();
     no_further_than_half_a_window();
-    joins_the_page_that_is_kept();
     judge(LAYOUT, "per-file", UINT64_MAX, "killed and stopped");
     if (!can_trace()) {
         skip(5, "cannot trace a thread here");

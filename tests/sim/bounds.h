@@ -7,6 +7,6 @@
 
 void bounds_print(void);
 void bound_print(const char *name, int64_t ns);
-void causes_bounds(void), outages_bounds(void), steps_bounds(void), silent_bounds(void), faults_bounds(void);
+void causes_bounds(void), outages_bounds(void), steps_bounds(void), silent_bounds(void), host_faults_bounds(void);
 
 #endif

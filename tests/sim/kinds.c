@@ -8,7 +8,7 @@
  *   share2  the same, but some only as guests of those that keep it
  *   local   the pids of a host, by marks
  *   fork    processes have children, see fleet.c
- *   copy    machines are copied, see faults.c
+ *   copy    machines are copied, see host_faults.c
  *   hidden  with copy: a copy shows nothing, so that both go on until one of them renews
  *   fixed   the caller names the pid of each process; of two that name one, the second gets none
  *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
@@ -161,7 +161,7 @@ void bounds_print(void) {
     outages_bounds();
     steps_bounds();
     silent_bounds();
-    faults_bounds();
+    host_faults_bounds();
 }
 
 /* ---- numbers that move --------------------------------------------------------------------------- */

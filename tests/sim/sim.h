@@ -299,15 +299,17 @@ int kernel_compare(void);
 void faults_begin(void);
 /* The one of that name happens. */
 void fault_happens(const char *name);
-void kill_all(const struct host *h);
-struct host *any_host(void);
-struct process *any_process(const struct host *h);
 /* Its servers are its own, and no kind may have others. */
 bool world_has_servers(void);
 /* The assumption of doc/safety.md that the world breaks, so that an ID may come twice; or NULL. */
 extern const char *world_breaks;
 extern bool world_notices;      /* it is noticed, so that IDs repeat only until then */
 extern const char *world_store; /* its URL, where it is no single server; or NULL */
+
+/* host_faults.c: for whom a fault is, and the end of all processes of a host. */
+struct host *any_host(void);
+struct process *any_process(const struct host *h);
+void kill_all(const struct host *h);
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/** trial_parts.h - between trial.c and trial_work.c. */
+/** trial_parts.h - between trial.c, trial_look.c, trial_process.c and trial_work.c. */
 #ifndef SFID_TESTS_TRIAL_PARTS_H
 #define SFID_TESTS_TRIAL_PARTS_H
 
@@ -42,6 +42,15 @@ extern struct trial_now trial_now;
 
 void trial_wrong(const char *format, ...) __attribute__((format(printf, 1, 2)));
 bool trial_is_verbose(void);
+
+/* In either process: the calls of the library, as inject.h counts them; time goes on at the server, too. */
+int trial_open(sfid **g, const char *app, uint32_t timeout_ms);
+void trial_close(sfid *g);
+int64_t trial_next(sfid *g);
+void trial_pass_ms(int64_t ms);
+
+/* Some IDs; the clock goes on while a mark is ahead of it. Complains if there is none in time. */
+void trial_draw(sfid *g, const char *who);
 
 /* What is there before a failure, and has to be all there is after it. */
 struct trial_had {

@@ -5,100 +5,8 @@
 
 #include <sys/socket.h>
 
-enum { EACH = 3, PLANNED_OPEN_MS = 5000, FAILING_MS = 200 };
-
-static bool by_plan; /* this open may have to fail */
-
-struct trial_state *trial_state;
-struct trial_now trial_now;
-
-void trial_wrong(const char *format, ...) {
-    const size_t used = strlen(trial_state->wrong);
-    va_list args;
-    va_start(args, format);
-    if (used + 3 < sizeof trial_state->wrong) {
-        const int n = vsnprintf(trial_state->wrong + used, sizeof trial_state->wrong - used - 2, format, args);
-        if (n > 0)
-            strcat(trial_state->wrong, "; ");
-    }
-    va_end(args);
-}
-
-bool trial_is_verbose(void) { return getenv("SFID_TEST_VERBOSE") != NULL; }
-
-static void pass_ms(int64_t ms) {
-    atomic_fetch_add(&inject->clock_ns, ms * 1000000);
-    if (trial_now.s->server_clock_ns)
-        atomic_store(trial_now.s->server_clock_ns, atomic_load(&inject->clock_ns));
-}
-
-/* ---- one process ------------------------------------------------------------ */
-
-static void on_event(void *user, const sfid_event *e) {
-    (void)user;
-    if ((e->kind == SFID_EVENT_RENEW_FAILED || e->kind == SFID_EVENT_LOST) &&
-        atomic_fetch_add(&trial_state->reported_failures, 1) == 0)
-        snprintf(trial_state->said, sizeof trial_state->said, "%s", e->text);
-}
-
-static sfid_options options(const char *app) {
-    sfid_options opt = SFID_OPTIONS_INIT;
-    opt.app = app;
-    opt.store = trial_now.s->store;
-    opt.pid = trial_now.s->pid;
-    opt.share = trial_now.s->share;
-    opt.run_dir = trial_now.run;
-    opt.state_dir = trial_now.home;
-    opt.exhaustion = SFID_FAIL;
-    opt.max_wait_ms = 0;
-    opt.open_timeout_ms = by_plan ? PLANNED_OPEN_MS : TAP_WAIT_MS;
-    if (trial_now.s->events)
-        opt.on_event = on_event;
-    if (trial_now.s->adjust)
-        trial_now.s->adjust(&opt);
-    return opt;
-}
-
-static int open_at(sfid **g, const char *app) {
-    const sfid_options opt = options(app);
-    inject_enter();
-    const int rc = sfid_open(g, &opt);
-    inject_leave();
-    return rc;
-}
-
-static void close_it(sfid *g) {
-    inject_enter();
-    sfid_close(g);
-    inject_leave();
-}
-
-static int64_t next(sfid *g) {
-    inject_enter();
-    const int64_t id = sfid_next(g);
-    inject_leave();
-    return id;
-}
-
-/* An ID; the clock goes on while a mark is ahead of it. Complains if there is none in time. */
-static void draw(sfid *g, const char *who) {
-    struct patience p = {0};
-    for (int n = 0; n < EACH;) {
-        const int64_t id = next(g);
-        const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
-        if (id >= 0 && at < TRIAL_IDS)
-            trial_state->ids[at] = id;
-        n += id >= 0;
-        if (id < 0 && !patient(&p, TAP_WAIT_MS)) {
-            trial_wrong("%s: no ID: %s (%s)", who, sfid_strerror((int)id), sfid_last_error(g));
-            return;
-        }
-        if (id == SFID_EAGAIN)
-            pass_ms(1000);
-        if (id < 0)
-            nap_us(200);
-    }
-}
+/* PLANNED_OPEN_MS: of an open that may have to fail. */
+enum { PLANNED_OPEN_MS = 5000, FAILING_MS = 200 };
 
 /* ---- the neighbour ---------------------------------------------------------- */
 
@@ -114,9 +22,9 @@ static int be_neighbour(int fd) {
     while (read(fd, &what, 1) == 1 && what != 'q') {
         int rc = 0;
         if (what == 'o')
-            rc = open_at(&g, trial_now.app);
+            rc = trial_open(&g, trial_now.app, TAP_WAIT_MS);
         else if (what == 'd')
-            draw(g, "neighbour");
+            trial_draw(g, "neighbour");
         if (what == 'c' || rc < 0) {
             if (rc < 0)
                 snprintf(trial_state->had, sizeof trial_state->had, "%s", sfid_last_error(g));
@@ -214,32 +122,32 @@ static void look_at_success(bool done) {
 /* NULL with a complaint. */
 static sfid *open_ours(void) {
     sfid *g = NULL;
-    const int rc = open_at(&g, trial_now.app);
+    const int rc = trial_open(&g, trial_now.app, TAP_WAIT_MS);
     if (rc == 0) {
-        draw(g, "ours");
+        trial_draw(g, "ours");
         return g;
     }
     trial_wrong("open: %s", sfid_last_error(g));
-    close_it(g);
+    trial_close(g);
     return NULL;
 }
 
 /* What a process keeps for good is there from now on. */
 static void warm_up(void) {
     sfid *g = NULL;
-    if (open_at(&g, "warm") < 0)
+    if (trial_open(&g, "warm", TAP_WAIT_MS) < 0)
         trial_wrong("warm: %s", sfid_last_error(g));
-    close_it(g);
+    trial_close(g);
 }
 
 static void open_again(void) {
     sfid *g = NULL;
-    const int rc = open_at(&g, trial_now.app);
+    const int rc = trial_open(&g, trial_now.app, TAP_WAIT_MS);
     if (rc < 0)
         trial_wrong("the next open: %s (%s)", sfid_strerror(rc), sfid_last_error(g));
     else
-        draw(g, "the next open");
-    close_it(g);
+        trial_draw(g, "the next open");
+    trial_close(g);
 }
 
 static void neighbour_after(bool is_open) {
@@ -272,9 +180,7 @@ static sfid *open_by_plan(void) {
     const int fds = count_fds();
     sfid *g = NULL;
     arm();
-    by_plan = true;
-    const int rc = open_at(&g, trial_now.app);
-    by_plan = false;
+    const int rc = trial_open(&g, trial_now.app, PLANNED_OPEN_MS);
     disarm();
     look_at_success(rc == 0);
     if (rc == 0)
@@ -284,7 +190,7 @@ static sfid *open_by_plan(void) {
     look_at_text(rc, g ? sfid_last_error(g) : rc == SFID_ENOMEM ? "out of memory" : "");
     if (inject->plan.kind == INJECT_clock_gettime)
         trial_wrong("no other clock is read: %s", trial_state->said);
-    close_it(g);
+    trial_close(g);
     trial_same_fds(fds, "after the failure");
     trial_look_at_files();
     trial_state->failed++;
@@ -297,7 +203,7 @@ static void work_open(void) {
         const struct trial_had had = trial_has();
         sfid *g = open_by_plan();
         if (g)
-            draw(g, "ours");
+            trial_draw(g, "ours");
         if (round == 0)
             is_open = neighbour_opens(g != NULL, "beside");
         if (is_open && trial_now.s->alone) {
@@ -305,8 +211,8 @@ static void work_open(void) {
             is_open = false;
         }
         if (g) {
-            draw(g, "ours");
-            close_it(g);
+            trial_draw(g, "ours");
+            trial_close(g);
         }
         trial_same(&had, g ? "after an open that went well" : "after an open that failed");
         trial_state->round[round] = inject_live();
@@ -335,9 +241,9 @@ static bool renews(sfid *g, bool failing) {
     const uint64_t before = renewals(g);
     const int failures = atomic_load(&trial_state->reported_failures);
     struct patience p = {0};
-    pass_ms(trial_now.s->renews_ms);
+    trial_pass_ms(trial_now.s->renews_ms);
     for (;;) {
-        const int64_t id = next(g);
+        const int64_t id = trial_next(g);
         const int at = id < 0 ? 0 : atomic_fetch_add(&trial_state->ids_count, 1);
         if (id >= 0 && at < TRIAL_IDS)
             trial_state->ids[at] = id;
@@ -368,7 +274,7 @@ static void renew_and_go_on(sfid *g) {
     look_at_success(done && !(must_be_noticed() && trial_wait(failure_came, g)));
     if (trial_now.s->events && has_failed(g) && !tap_wait_until(has_reported, NULL, TAP_WAIT_MS))
         trial_wrong("a renewal failed without an event");
-    draw(g, "after the failure");
+    trial_draw(g, "after the failure");
     if (!renews(g, false))
         trial_wrong("no renewal after the failure: %s", sfid_last_error(g));
 }
@@ -391,8 +297,8 @@ static void work_renew(void) {
     renew_rounds(g);
     if (is_open)
         ask_neighbour('d');
-    draw(g, "ours at the end");
-    close_it(g);
+    trial_draw(g, "ours at the end");
+    trial_close(g);
     open_again();
     neighbour_after(is_open);
 }
@@ -405,7 +311,7 @@ static void work_close(void) {
         if (g == NULL)
             return;
         arm();
-        close_it(g);
+        trial_close(g);
         disarm();
         trial_state->survived = true;
         if (sfid_next(g) != SFID_ECLOSED)
@@ -448,7 +354,7 @@ static void work_fork(void) {
     inject_leave();
     if (child != 0) {
         inject_disarm();
-        close_it(g);
+        trial_close(g);
         atomic_store(&trial_state->parent_left, 1);
         const int status = child_wait(child, TRIAL_LIMIT_MS);
         _exit(status >= KILLED ? DIED : status);
@@ -460,7 +366,7 @@ static void work_fork(void) {
     flag_wait(&trial_state->parent_left, 1, TAP_WAIT_MS);
     const bool is_open = neighbour_opens(true, "beside");
     renew_and_go_on(g);
-    close_it(g);
+    trial_close(g);
     open_again();
     neighbour_after(is_open);
 }
