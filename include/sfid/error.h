@@ -10,6 +10,7 @@
 #ifndef SFID_ERROR_H
 #define SFID_ERROR_H
 
+/* clang-format off */
 #define SFID_ERROR_LIST(X) \
     X(EINVAL, -1, "invalid argument")                                       /* invalid_argument, Invalid, Inval: USAGE */ \
     X(ENOMEM, -2, "out of memory")                                          /* no_memory, OutOfMemory, NoMem: INTERNAL */ \
@@ -25,6 +26,7 @@
     X(ESTATE, -12, "run or state directory unusable")                       /* state, State, State: STATE */ \
     X(ECLOSED, -13, "generator closed")                                     /* closed, Closed, Closed: INTERNAL */ \
     X(EUNSUPPORTED, -14, "not supported by this build or system")           /* unsupported, Unsupported, Unsupported: CONFIG */
+/* clang-format on */
 
 /** The codes: SFID_EINVAL = -1, SFID_ENOMEM = -2, and so on down the list. */
 enum sfid_error {

@@ -216,6 +216,7 @@ static int read_named_hosts(struct reader *r, const struct parameter *p, struct 
     10, 600000, "a number of milliseconds, 10 to 600000 (2000, 2000ms and 2s are the same)", { 0 }
 
 /* All parameters, in the order of messages. */
+/* clang-format off */
 static const struct parameter parameters[] = {
     {"connect_timeout", FOR_ALL, read_timeout, AT(connect_timeout_ms), TIMEOUT},
     {"timeout", FOR_ALL, read_timeout, AT(timeout_ms), TIMEOUT},
@@ -239,6 +240,7 @@ static const struct parameter parameters[] = {
     {"sentinel_password", FOR_SENTINEL, read_text, AT(sentinel_password), TEXT},
     {"sentinel_password_file", FOR_SENTINEL, read_file_name, AT(sentinel_password_file), TEXT},
 };
+/* clang-format on */
 enum { PARAMETERS = sizeof parameters / sizeof parameters[0] };
 
 static bool fits(const struct scheme *scheme, enum only schemes) {

@@ -2,7 +2,7 @@
 /*
  * uri.h - reads the URL of a Redis server, or of several.
  *
- *     redis://[user:password@]host[:port][/db][?name=value&…]     valkey:// is the same; rediss:// and valkeys:// with TLS
+ *     redis://[user:password@]host[:port][/db][?name=value&…]     rediss:// with TLS; or valkey:
  *     unix://[user:password@]/path[?db=N&…]
  *     redis+sentinel://[user:password@]host[:port],…/master-name[/db][?…]     the hosts are sentinels
  *     redis+cluster://[user:password@]host[:port],…[?…]                       the hosts are any nodes of the cluster
