@@ -5,7 +5,7 @@
 
 #include "io/base.h"
 
-/* The first that fits all IDs is told. */
+/* In the order of the report: it names the first kind that fits all IDs. */
 enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
 
 struct rounded {

@@ -39,9 +39,9 @@ struct member {
 struct pool_store {
     struct sfid__store store; /* first */
     struct sfid__said said;
-    unsigned count, turn; /* turn: whom a claim asks first */
-    uint64_t window;      /* ticks that the last answer granted */
-    uint64_t pause;       /* ticks from one failed renewal to the end of the next one, at most */
+    unsigned count, first_try; /* first_try: whom a claim asks first */
+    uint64_t window;           /* ticks that the last answer granted */
+    uint64_t pause;            /* ticks from one failed renewal to the end of the next one, at most */
     struct member members[SERVERS_MOST];
     char shown[SFID__URI_SHOWN];
 };
@@ -118,7 +118,7 @@ static void note_member(struct pool_store *s, struct member *m) {
     atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);
 }
 
-/* The member's store, for a question: whoever listens to the pool hears it. */
+/* The member's store, for a question: its events go to the listener of the pool. */
 static struct sfid__store *told(const struct pool_store *s, const struct member *m) {
     m->store->tell = s->store.tell;
     m->store->listener = s->store.listener;
@@ -164,19 +164,19 @@ static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struc
     struct pool_store *s = pool_self(store);
     enum sfid__lease_answer worst = SFID__REFUSED;
     int64_t after_ms = INT64_MAX;
-    const unsigned turn = s->turn;
+    const unsigned first_try = s->first_try;
     for (unsigned i = 0; i < s->count && (i == 0 || pool_may_go_on(ask)); i++) {
         struct sfid__error why = {.code = 0};
-        const unsigned at = (turn + i) % s->count;
+        const unsigned at = (first_try + i) % s->count;
         const enum sfid__lease_answer answer = ask_member(s, &s->members[at], ask, grant, &why);
         if (answer == SFID__GRANTED) {
-            s->turn = at;
+            s->first_try = at;
             return granted(s, ask, grant, answer);
         }
         if (answer == SFID__LATER)
             after_ms = SFID__MIN(after_ms, grant->after_ms);
         if (answer == SFID__LATER && worst != SFID__LATER)
-            s->turn = at;
+            s->first_try = at;
         if (why.code && (worst != SFID__LATER || answer == SFID__LATER))
             *err = why;
         worst = answer == SFID__LATER || worst == SFID__LATER ? SFID__LATER : answer == SFID__FAILED ? answer : worst;
@@ -207,7 +207,7 @@ static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struc
     const bool failed = answer == SFID__FAILED || answer == SFID__REFUSED;
     if (!failed || ask->now + reserve(s) < ask->limit)
         return answer;
-    s->turn = (unsigned)(m - s->members + 1) % s->count;
+    s->first_try = (unsigned)(m - s->members + 1) % s->count;
     return SFID__LOST;
 }
 
@@ -233,7 +233,7 @@ static void name(struct sfid__store *store, const char *identity) {
     for (unsigned i = 0; i < s->count; i++)
         s->members[i].store->ops->name(s->members[i].store, identity);
     store->start = store->terms.pid_min + hash % (store->terms.pid_max - store->terms.pid_min + 1);
-    s->turn = (unsigned)(hash >> 32) % s->count;
+    s->first_try = (unsigned)(hash >> 32) % s->count;
 }
 
 /* One server that answers is enough. */

@@ -13,9 +13,9 @@
 struct sfid__sentinel {
     struct sfid__uri *uri;
     struct sfid__connection *sentinel, *master;
-    unsigned turn; /* the sentinel to ask first: the last one that was right */
-    bool known;    /* a sentinel named this master, and was right */
-    bool found;    /* the master is known, and nothing has failed since */
+    unsigned first_try; /* the sentinel to ask first: the last one that was right */
+    bool known;         /* a sentinel named this master, and was right */
+    bool found;         /* the master is known, and nothing has failed since */
 };
 
 /* One exchange, with what every sentinel said in case none is right. */
@@ -166,7 +166,7 @@ static bool ask_named(struct search *x, unsigned i, const struct sfid__endpoint 
     sfid__connection_aim(x->s->master, &one);
     *rc = ask_master(x);
     if (is_own_fault(x) || !search_may_go_on(x)) {
-        x->s->turn = x->s->found ? i : x->s->turn;
+        x->s->first_try = x->s->found ? i : x->s->first_try;
         return true;
     }
     x->failed[x->fails++] = *named;
@@ -191,13 +191,13 @@ static int fail_search(struct search *x) {
 /* Asks all sentinels, first the last one that was right. Each gets its share of the time, and so does the master. */
 static int search(struct search *x) {
     struct sfid__sentinel *s = x->s;
-    const unsigned n = s->uri->nodes, first = s->turn;
+    const unsigned n = s->uri->nodes, first = s->first_try;
     for (unsigned k = 0; k < n && left_ms(x) > 0; k++) {
         const unsigned i = (first + k) % n;
         const int64_t share = SFID__MAX(SHARE_LEAST_MS, left_ms(x) / (n - k + 1));
         struct sfid__endpoint named;
         int rc;
-        s->turn = (i + 1) % n; /* if time is over now, the next exchange goes on from here */
+        s->first_try = (i + 1) % n; /* if time is over now, the next exchange goes on from here */
         if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + share), &named) && ask_named(x, i, &named, &rc))
             return rc;
         if (is_stopped(x))

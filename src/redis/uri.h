@@ -87,8 +87,8 @@ void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint 
 /*
  * A copy for as long as settings or a connection last, or NULL. It has memory for as many nodes as there are, and for one at least: a
  * process may have thousands of connections. So it is never assigned as a whole; sfid__uri_aim() puts another URL of one node in its
- * place. Who does not change it shares it: then it is copied only out of the caller's memory. One thread at a time copies, shares and
- * drops a URL; NULL may be dropped.
+ * place. A connection that does not change its URL shares it, so that it is copied out of the caller's memory alone. One thread at a
+ * time copies, shares and drops a URL; NULL may be dropped.
  */
 struct sfid__uri *sfid__uri_copy(const struct sfid__uri *uri);
 struct sfid__uri *sfid__uri_share(const struct sfid__uri *uri);

@@ -38,6 +38,9 @@ static const struct {
     [CAUSE_DISK] = {"disks full, bad or slow", "the state directory is full, read-only, or its disk hangs", ONE_EXCHANGE,
                     ONE_EXCHANGE, false},
     [CAUSE_STOPPED] = {"stops", "stopped, frozen or suspended past the window", ONE_EXCHANGE, ONE_EXCHANGE, false},
+    [CAUSE_LATE_KEEPERS] = {"pairs of stops",
+                            "two processes that share a page are stopped past the window, each between an answer and the page",
+                            NO_WAIT, NO_WAIT, true},
     [CAUSE_COPY] = {"copies", "the machine is a copy, and shows it; or it was suspended", LEAD, LEAD, true},
     [CAUSE_CLOCK] = {"clock steps", "the host's clock is set back", NO_WAIT, NO_WAIT, false},
     [CAUSE_AWAY] = {"cuts", "Redis cannot be reached for a while, and is not restarted", ONE_EXCHANGE, ONE_EXCHANGE, false},
@@ -50,6 +53,9 @@ static const struct {
     [CAUSE_SLOT_MOVES] = {"moves and epochs", "a cluster moves the slot, or raises the config epoch of its node", NO_WAIT,
                           WINDOW_AND_SKEW, true},
 };
+
+/* Do newcomers wait for what was lost? */
+static bool server_begins_anew(enum cause c) { return table[c].loses && c != CAUSE_LATE_KEEPERS; }
 
 static uint64_t times[CAUSES];
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS], behind_till[HOSTS];
@@ -116,7 +122,8 @@ static void begins_on(enum cause c, int h, int64_t till) {
     if (away)
         raise(&away_till[h], till);
     /* Who waits as a newcomer does waits again if the servers forget again. */
-    if ((away && forgot_till > now_ns) || (table[c].loses && (away_till[h] + terms.window > now_ns || waits_till[h] > now_ns))) {
+    if ((away && forgot_till > now_ns) ||
+        (server_begins_anew(c) && (away_till[h] + terms.window > now_ns || waits_till[h] > now_ns))) {
         raise(&holders_till[h], till + both);
         raise(&waits_till[h], till + both);
     }
@@ -131,9 +138,9 @@ void cause_begins(enum cause c, int where, int64_t till) {
     for (int h = 0; h < (int)hosts; h++)
         if (where == EVERYWHERE || h == where)
             begins_on(c, h, till);
-    if (table[c].loses || c == CAUSE_NEW)
+    if (server_begins_anew(c) || c == CAUSE_NEW)
         raise(&forgot_till, till + terms.window + terms.skew);
-    if (!table[c].loses)
+    if (!server_begins_anew(c))
         return;
     raise(&forgot_at, till);
     for (int i = 0; i < SERVERS && c != CAUSE_COPY; i++)

@@ -155,9 +155,11 @@ void cut_short(void) {
 
 void host_faults_bounds(void) { bound_print("last-pause", LAST_PAUSE); }
 
-/* For W - H - D - 0.5 s: this costs nothing. */
+/* For W - H - D - 0.5 s: this costs nothing, but for newcomers, who wait, and whose first window may be a short one. */
 void cut_to_the_brink(void) {
     struct host *h = any_host();
+    if (settings.life_ns < (int64_t)(settings.hours * 3600) * SECOND)
+        broken("the world brink wants processes that outlive it, and --life= so many seconds");
     if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window)
         return;
     h->cut_till = now_ns + terms.window - terms.heartbeat - terms.deadline - LAST_PAUSE - ARRIVES_BY;

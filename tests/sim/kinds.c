@@ -268,6 +268,7 @@ sfid *kind_open(int64_t wants_since) {
     }
     note("opened, pid %" PRId64, lib.pid(g));
     check_successor(lib.pid(g));
+    meets_stopped();
     me->process->holds = lib.pid(g);
     me->process->opened_at = now_ns;
     if (fixed)

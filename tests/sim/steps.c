@@ -6,7 +6,9 @@
  * stopped, or killed, in the last one of these: while it opens, draws, renews, is told to end, or closes. Each call counts, of whatever
  * thread.
  *
- * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but the stopped one itself (causes.c).
+ * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but the stopped one itself (causes.c). If
+ * two of them are, each may hold an answer to one nonce. The first to go on notes that nonce beside its own limit, which is over; the
+ * server has the limit of the second, and takes the lease for another one.
  */
 #include "sim.h"
 #include "steps.h"
@@ -34,13 +36,19 @@ static void die(void *arg) {
     free(v);
 }
 
-/* Is there another one that can keep the page? */
-static bool is_shared(const struct process *p) {
+/* Another one that can keep the page, or that is stopped as well; or NULL. */
+static const struct process *sharer(const struct process *p, bool stopped) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && &process[i] != p && process[i].host == p->host && process[i].keeps &&
-            process[i].stopped_till <= now_ns && pages_met(&process[i], p))
-            return true;
-    return false;
+            (process[i].stopped_till > now_ns) == stopped && pages_met(&process[i], p))
+            return &process[i];
+    return NULL;
+}
+
+/* The keeper is stopped, and who could have kept the page since has ended. A newcomer's first call finds that out. */
+void meets_stopped(void) {
+    if (sharer(me->process, true) && sharer(me->process, false) == NULL)
+        cause_begins(CAUSE_STOPPED, me->process->host, now_ns);
 }
 
 void step_ends(void) {
@@ -53,8 +61,12 @@ void step_ends(void) {
     } else {
         process_stop(p, now_ns + up_to(dice, 3 * terms.window));
         note("process %d is stopped in a step", p->pid);
-        if (!is_shared(p))
+        if (sharer(p, false) == NULL)
             cause_begins(CAUSE_STOPPED, p->host, p->stopped_till);
+        const struct process *other = sharer(p, true);
+        if (other)
+            cause_begins(CAUSE_LATE_KEEPERS, p->host,
+                         p->stopped_till > other->stopped_till ? p->stopped_till : other->stopped_till);
     }
     me->busy = true;
     give_turn();

@@ -12,6 +12,8 @@ void end_in_exchange(void);
 void kill_for_successor(void);
 /* The process whose turn it is has opened: with what the one before it had, if that was killed. */
 void check_successor(int64_t pid);
+/* It has opened, and may share a page with one that is stopped. */
+void meets_stopped(void);
 /* The process whose turn it is asks a server something. */
 void step_asks(void);
 /* The process whose turn it is has made the last of its calls. */
