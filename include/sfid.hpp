@@ -18,7 +18,8 @@
  *     sfid/text.hpp       text forms, <<, std::format
  *     sfid/layout.hpp     layout, layouts::twitter, …: IDs taken apart and put together, times, ranges
  *     sfid/wide.hpp       wide_layout: the same for IDs of up to 128 bits
- *     sfid/generator.hpp  generator, wide_generator, lane, options, event
+ *     sfid/generator.hpp  generator, wide_generator, options, event
+ *     sfid/lane.hpp       lane
  *
  * A program that generates IDs links the library: `pkg-config --cflags --libs
  * sfid`. One that only takes IDs apart needs the headers alone. Each call that can
@@ -37,6 +38,7 @@
 #include "sfid/error.hpp"
 #include "sfid/generator.hpp"
 #include "sfid/id.hpp"
+#include "sfid/lane.hpp"
 #include "sfid/layout.hpp"
 #include "sfid/text.hpp"
 #include "sfid/wide.hpp"
