@@ -34,7 +34,9 @@ static bool read_arguments(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     if (!read_arguments(argc, argv)) {
-        fprintf(stderr, "usage: bench [--rounds N (7 to %d)] [--only TEXT] [--store URL] [--json]\n", ROUNDS_MAX);
+        fprintf(stderr,
+                "usage: bench [--rounds N (7 to %d)] [--only TEXT] [--store URL] [--json]\n",
+                ROUNDS_MAX);
         return 2;
     }
     if (!make_directory()) {

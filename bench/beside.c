@@ -4,9 +4,10 @@
  *
  *     beside OLD.so NEW.so [ROUNDS [TEXT]]
  *
- * Each of ROUNDS (61) measures the floor, the old build and the new one of each row in turn, in processor time of this thread,
- * which stays on one processor: so what disturbs one disturbs all. Only rows whose name contains TEXT. The machine's other work
- * shows in the highest figures, and hardly in the least.
+ * Each of ROUNDS (61) measures the floor, the old build and the new one of each row in turn, in
+ * processor time of this thread, which stays on one processor: so what disturbs one disturbs all.
+ * Only rows whose name contains TEXT. The machine's other work shows in the highest figures, and
+ * hardly in the least.
  */
 #include "counter.h"
 #include "floor.h"
@@ -21,7 +22,8 @@
 
 enum { BUILDS = 2, BURST = 2048, MOST = 999, DRAWS = 300000, BURSTS = 10 };
 
-static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS), millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
+static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS),
+                         millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
 
 struct build {
     __typeof__(sfid_open) *open;
@@ -56,7 +58,8 @@ static void await_millisecond(void) {
     while (now.tv_nsec / 1000000 == begin.tv_nsec / 1000000);
 }
 
-double now_ns(void) { return thread_ns(); } /* for cheapest_clock(), where the kernel does not keep time by the counter */
+/* for cheapest_clock(), where the kernel does not keep time by the counter */
+double now_ns(void) { return thread_ns(); }
 
 /* ---- the directory ------------------------------------------------------------------------ */
 
@@ -93,7 +96,8 @@ static void make_directory_or_die(void) {
     }
 
 static __attribute__((noinline)) int64_t counter_next(_Atomic uint64_t *w) {
-    return (int64_t)(cheapest_clock(by_counter) + atomic_fetch_add_explicit(w, 1, memory_order_relaxed));
+    return (int64_t)(cheapest_clock(by_counter) +
+                     atomic_fetch_add_explicit(w, 1, memory_order_relaxed));
 }
 
 LOOP(next_s, floor_next(&word), b->next(b->s))
@@ -112,13 +116,15 @@ static double next_16(const struct build *b) {
     const double begin = thread_ns();
     for (long i = 0; i < DRAWS; i++)
         if (b == NULL)
-            store_16((int64_t)atomic_fetch_add_explicit(&word, 16, memory_order_relaxed) + time(NULL));
+            store_16((int64_t)atomic_fetch_add_explicit(&word, 16, memory_order_relaxed) +
+                     time(NULL));
         else if (b->next_n(b->s, ids, 16) != 16)
             abort();
     return (thread_ns() - begin) / DRAWS / 16;
 }
 
-/* A call, in milliseconds that have just begun: a plain loop would use them up. one: by the call for a single ID. */
+/* A call, in milliseconds that have just begun: a plain loop would use them up. one: by the call
+ * for a single ID. */
 static double wide_calls(const struct build *b, size_t size, bool one) {
     double took = 0;
     long calls = 0;
@@ -133,7 +139,8 @@ static double wide_calls(const struct build *b, size_t size, bool one) {
                                low = atomic_fetch_add_explicit(&word, size, memory_order_relaxed);
                 for (size_t n = 0; n < size; n++)
                     wide[n] = (sfid_wide){high, low + n};
-            } else if (one ? b->next_wide(b->flake, wide) < 0 : b->next_n_wide(b->flake, wide, size) != (int64_t)size) {
+            } else if (one ? b->next_wide(b->flake, wide) < 0
+                           : b->next_n_wide(b->flake, wide, size) != (int64_t)size) {
                 abort();
             }
             KEEP(&wide[0]);
@@ -260,8 +267,8 @@ int main(int argc, char **argv) {
         for (int i = 0; i < LINES; i++)
             for (int b = 0; b <= BUILDS && strstr(lines[i].name, only); b++)
                 took[i][b][k] = lines[i].measure(b == 0 ? NULL : &builds[b - 1]);
-    printf("nanoseconds of %d rounds: least, median, most\n%-30s   %-26s   %-26s   %-26s   floor\n", rounds, "", "floor", "old",
-           "new");
+    printf("nanoseconds of %d rounds: least, median, most\n%-30s   %-26s   %-26s   %-26s   floor\n",
+           rounds, "", "floor", "old", "new");
     for (int i = 0; i < LINES; i++) {
         if (strstr(lines[i].name, only) == NULL)
             continue;

@@ -2,8 +2,9 @@
 /*
  * by_hand.c - the floor of `sfid decode --format csv`: a program for the default layout alone.
  *
- * It reads lines of 1 to 19 digits, which it does not check, and writes what that command writes. What follows from the
- * second it makes once for all IDs that follow one another in it: a floor for IDs in order only.
+ * It reads lines of 1 to 19 digits, which it does not check, and writes what that command writes.
+ * What follows from the second it makes once for all IDs that follow one another in it: a floor for
+ * IDs in order only.
  */
 #include <sfid.h>
 #include <stdio.h>
@@ -34,9 +35,10 @@ static void write_moment(struct moment *m, uint64_t tick) {
     struct tm tm;
     gmtime_r(&second, &tm);
     m->tick = tick;
-    m->len = (size_t)snprintf(m->text, sizeof m->text, ",%04d-%02d-%02dT%02d:%02d:%02d.000Z,%llu,%llu,", tm.tm_year + 1900,
-                              tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec, (unsigned long long)ms,
-                              (unsigned long long)tick);
+    m->len =
+        (size_t)snprintf(m->text, sizeof m->text, ",%04d-%02d-%02dT%02d:%02d:%02d.000Z,%llu,%llu,",
+                         tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                         tm.tm_sec, (unsigned long long)ms, (unsigned long long)tick);
 }
 
 /* Of at most six digits. */

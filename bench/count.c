@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * count.c - calls each way to generate IDs N times or less; bench/instructions counts the instructions of that. Prints how often
- * each was called, and the name; 0 and a name for what is not to be counted.
+ * count.c - calls each way to generate IDs N times or less; bench/instructions counts the
+ * instructions of that. Prints how often each was called, and the name; 0 and a name for what is
+ * not to be counted.
  *
  *     count N DIRECTORY
  *
- * A call that meets a new tick takes other ways than the rest, and how many do is a matter of the machine's load. So no tick
- * passes here: see still.h.
+ * A call that meets a new tick takes other ways than the rest, and how many do is a matter of the
+ * machine's load. So no tick passes here: see still.h.
  */
 #include "floor.h"
 
@@ -20,8 +21,8 @@
 #include <time.h>
 
 /*
- * Ticks by time(), and ticks by the processor's counter: of less than a second, since longer ones do not use it. Of a short
- * sequence each call looks at the word (SFID__LOOK_BITS).
+ * Ticks by time(), and ticks by the processor's counter: of less than a second, since longer ones
+ * do not use it. Of a short sequence each call looks at the word (SFID__LOOK_BITS).
  */
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 static const sfid_layout counted = SFID_LAYOUT(31, 2, 30, STILL_UNIT_MS, SFID_EPOCH_MS);
@@ -61,7 +62,9 @@ static int64_t by_flake_16(void) { return sfid_next_n_wide(flake, wide, 16); }
 static const struct way {
     const char *name;
     int64_t (*draw)(void);
-    int fewer; /* calls than N, by this factor, where a tick is of 1 ms: it has to have room for them by the counter, and IDs */
+    /* calls than N, by this factor, where a tick is of 1 ms: it has to have room for them by the
+     * counter, and IDs */
+    int fewer;
     int looks; /* at the clock, by each call */
 } ways[] = {{"floor", by_floor, 1, 0},
             {"inline", by_inline, 1, 0},
@@ -95,7 +98,8 @@ static __attribute__((noinline)) int64_t measured(const struct way *way, long n)
     return sum;
 }
 
-/* All IDs of the tick in which the time stands still: from then on calls borrow of the next one, which has room for N. */
+/* All IDs of the tick in which the time stands still: from then on calls borrow of the next one,
+ * which has room for N. */
 static bool use_up(sfid *g) {
     const int64_t n = sizeof batch / sizeof batch[0];
     for (uint64_t left = shorter.max_seq + 1; left > 0; left -= (uint64_t)n)
@@ -104,7 +108,8 @@ static bool use_up(sfid *g) {
     return true;
 }
 
-/* Nobody sleeps, however long a tick is. name: of a wide layout; app: of a page that processes share, or that borrows. */
+/* Nobody sleeps, however long a tick is. name: of a wide layout; app: of a page that processes
+ * share, or that borrows. */
 static sfid *open_one(const sfid_layout *layout, const char *name, const char *app, bool borrows) {
     sfid *g = NULL;
     sfid_options opt = SFID_OPTIONS_INIT;

@@ -2,8 +2,8 @@
 /*
  * counter.h - the cheapest clock of this machine that tells milliseconds, for floors.
  *
- * That is the processor's counter if the kernel keeps time by it. If it does not, no program can turn a count into a time, as in
- * a virtual machine with kvm-clock: then it is clock_gettime().
+ * That is the processor's counter if the kernel keeps time by it. If it does not, no program can
+ * turn a count into a time, as in a virtual machine with kvm-clock: then it is clock_gettime().
  */
 #ifndef SFID_BENCH_COUNTER_H
 #define SFID_BENCH_COUNTER_H
@@ -31,6 +31,8 @@ static inline uint64_t read_counter(void) { return 0; }
 /* True if the kernel keeps time by the counter. */
 bool time_by_counter(void);
 
-static inline uint64_t cheapest_clock(bool by_counter) { return by_counter ? read_counter() : (uint64_t)now_ns(); }
+static inline uint64_t cheapest_clock(bool by_counter) {
+    return by_counter ? read_counter() : (uint64_t)now_ns();
+}
 
 #endif

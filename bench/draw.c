@@ -13,7 +13,8 @@
 #include <immintrin.h>
 #endif
 
-static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS), millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
+static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS),
+                         millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
 SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 
 /* Alone in its cache line. */
@@ -49,7 +50,8 @@ static double floor_clock(void *none, uint64_t n) {
     const bool by_counter = time_by_counter();
     const double begin = now_ns();
     for (uint64_t i = 0; i < n; i++)
-        sum += cheapest_clock(by_counter) + atomic_fetch_add_explicit(&word, 1, memory_order_relaxed);
+        sum +=
+            cheapest_clock(by_counter) + atomic_fetch_add_explicit(&word, 1, memory_order_relaxed);
     KEEP(sum);
     return (now_ns() - begin) / (double)n;
 }
@@ -60,8 +62,9 @@ static int64_t batch[BATCH];
 #if defined(__x86_64__)
 static __attribute__((target("avx2"))) void store_by_avx2(int64_t first, size_t n) {
     const __m256i four = _mm256_set1_epi64x(4), next = _mm256_set1_epi64x(16);
-    __m256i a = _mm256_set_epi64x(first + 3, first + 2, first + 1, first), b = _mm256_add_epi64(a, four),
-            c = _mm256_add_epi64(b, four), d = _mm256_add_epi64(c, four);
+    __m256i a = _mm256_set_epi64x(first + 3, first + 2, first + 1, first),
+            b = _mm256_add_epi64(a, four), c = _mm256_add_epi64(b, four),
+            d = _mm256_add_epi64(c, four);
     for (size_t k = 0; k < n; k += 16) {
         _mm256_storeu_si256((__m256i *)(void *)(batch + k), a);
         _mm256_storeu_si256((__m256i *)(void *)(batch + k + 4), b);
@@ -110,7 +113,8 @@ static double floor_batches(uint64_t n, size_t size) {
     const bool wide = size >= 64 && has_avx2(); /* fewer are stored sooner by pairs */
     const double begin = now_ns();
     for (uint64_t i = 0; i < n; i++) {
-        const int64_t id = (int64_t)(atomic_fetch_add_explicit(&word, size, memory_order_relaxed) + (uint64_t)time(NULL));
+        const int64_t id = (int64_t)(atomic_fetch_add_explicit(&word, size, memory_order_relaxed) +
+                                     (uint64_t)time(NULL));
         if (wide)
             store_by_avx2(id, size);
         else
@@ -169,43 +173,52 @@ static double draw_few(void *g, uint64_t n) { return draw_batches(g, n, FEW); }
 /* ---- rows ------------------------------------------------------------------ */
 
 static void with_store(void) {
-    sfid *fixed = open_pid("bench-fixed-s", &seconds, NULL), *leased = open_pid("bench-leased-s", &seconds, settings.store);
-    run_row(&(struct row){"sfid_next, 1 s, leased", "the same, fixed pid", draw_next, draw_next, fixed, leased, DRAWS, 1.03, "ID"});
-    run_row(
-        &(struct row){"inline, 1 s, leased", "the same, fixed pid", draw_inline, draw_inline, fixed, leased, DRAWS, 1.03, "ID"});
+    sfid *fixed = open_pid("bench-fixed-s", &seconds, NULL),
+         *leased = open_pid("bench-leased-s", &seconds, settings.store);
+    run_row(&(struct row){"sfid_next, 1 s, leased", "the same, fixed pid", draw_next, draw_next,
+                          fixed, leased, DRAWS, 1.03, "ID"});
+    run_row(&(struct row){"inline, 1 s, leased", "the same, fixed pid", draw_inline, draw_inline,
+                          fixed, leased, DRAWS, 1.03, "ID"});
     sfid_close(fixed);
     sfid_close(leased);
     fixed = open_pid("bench-fixed-ms", &millis, NULL);
     leased = open_pid("bench-leased-ms", &millis, settings.store);
-    run_row(
-        &(struct row){"sfid_next, 1 ms, leased", "the same, fixed pid", draw_next, draw_next, fixed, leased, DRAWS, 1.03, "ID"});
+    run_row(&(struct row){"sfid_next, 1 ms, leased", "the same, fixed pid", draw_next, draw_next,
+                          fixed, leased, DRAWS, 1.03, "ID"});
     sfid_close(fixed);
     sfid_close(leased);
     fixed = open_pid("bench-fixed-n", &seconds, NULL);
     leased = open_pid("bench-leased-n", &seconds, settings.store);
-    run_row(&(struct row){"sfid_next_n of 4096, leased", "the same, fixed pid", draw_many, draw_many, fixed, leased, BATCHES, 1.03,
-                          "ID"});
+    run_row(&(struct row){"sfid_next_n of 4096, leased", "the same, fixed pid", draw_many,
+                          draw_many, fixed, leased, BATCHES, 1.03, "ID"});
     sfid_close(fixed);
     sfid_close(leased);
 }
 
 void bench_draw(void) {
     sfid *s = open_pid("bench-s", &seconds, NULL), *ms = open_pid("bench-ms", &millis, NULL);
-    run_row(&(struct row){"inline form, 1 s", "time() + fetch_add, inline", floor_inline, draw_inline, NULL, s, DRAWS, 1.3, "ID"});
-    run_row(&(struct row){"sfid_next, 1 s", "time() + fetch_add, exported", floor_exported, draw_next, NULL, s, DRAWS, 1.3, "ID"});
-    run_row(&(struct row){"sfid_next, 1 ms", time_by_counter() ? COUNTER " + fetch_add" : "clock_gettime() + fetch_add",
-                          floor_clock, draw_next, NULL, ms, DRAWS, 1.3, "ID"});
+    run_row(&(struct row){"inline form, 1 s", "time() + fetch_add, inline", floor_inline,
+                          draw_inline, NULL, s, DRAWS, 1.3, "ID"});
+    run_row(&(struct row){"sfid_next, 1 s", "time() + fetch_add, exported", floor_exported,
+                          draw_next, NULL, s, DRAWS, 1.3, "ID"});
     run_row(
-        &(struct row){"sfid_next_n of 4096, 1 s", "storing, widest vectors", floor_store, draw_many, NULL, s, BATCHES, 1.3, "ID"});
-    run_row(&(struct row){"sfid_next_n of 256, 1 s", "time() + fetch_add + storing", floor_some, draw_some, NULL, s, DRAWS / 32,
-                          1.5, "ID"}); /* all rounds of all batches are less than the 2^31 IDs of a second */
-    run_row(&(struct row){"sfid_next_n of 16, 1 s", "time() + fetch_add + storing", floor_few, draw_few, NULL, s, DRAWS / 4, 1.7,
-                          "ID"});
+        &(struct row){"sfid_next, 1 ms",
+                      time_by_counter() ? COUNTER " + fetch_add" : "clock_gettime() + fetch_add",
+                      floor_clock, draw_next, NULL, ms, DRAWS, 1.3, "ID"});
+    run_row(&(struct row){"sfid_next_n of 4096, 1 s", "storing, widest vectors", floor_store,
+                          draw_many, NULL, s, BATCHES, 1.3, "ID"});
+    run_row(&(struct row){"sfid_next_n of 256, 1 s", "time() + fetch_add + storing", floor_some,
+                          draw_some, NULL, s, DRAWS / 32,
+                          /* all rounds of all batches are less than the 2^31 IDs of a second */
+                          1.5, "ID"});
+    run_row(&(struct row){"sfid_next_n of 16, 1 s", "time() + fetch_add + storing", floor_few,
+                          draw_few, NULL, s, DRAWS / 4, 1.7, "ID"});
     sfid *shared_s = open_pid("bench-shared-s", &seconds, "local?share=1"),
          *shared_ms = open_pid("bench-shared-ms", &millis, "local?share=1");
-    run_row(&(struct row){"sfid_next, 1 s, share", "the same, without share", draw_next, draw_next, s, shared_s, DRAWS, 1.5, "ID"});
-    run_row(
-        &(struct row){"sfid_next, 1 ms, share", "the same, without share", draw_next, draw_next, ms, shared_ms, DRAWS, 1.1, "ID"});
+    run_row(&(struct row){"sfid_next, 1 s, share", "the same, without share", draw_next, draw_next,
+                          s, shared_s, DRAWS, 1.5, "ID"});
+    run_row(&(struct row){"sfid_next, 1 ms, share", "the same, without share", draw_next, draw_next,
+                          ms, shared_ms, DRAWS, 1.1, "ID"});
     sfid_close(shared_s);
     sfid_close(shared_ms);
     sfid_close(s);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * first - the first ID of a new process, with the local store: what the disk costs, and what the library costs.
+ * first - the first ID of a new process, with the local store: what the disk costs, and what the
+ * library costs.
  *
  *     first [DIR [COUNT]]
  *
- * Each of COUNT rounds (200) starts five processes in turn: one that opens a new app, one that resumes the pid that its
- * predecessor gave back, for each of them one without the library that makes, writes and syncs the same files and starts a
- * thread, and one that has opened and closed before: what it does not pay again is what every process pays once, such as page
- * faults. The marks lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open to the first ID,
- * how much of it was spent in fsync() and fdatasync(), and the rest. Their costs differ from run to run: compare those of one.
+ * Each of COUNT rounds (200) starts five processes in turn: one that opens a new app, one that
+ * resumes the pid that its predecessor gave back, for each of them one without the library that
+ * makes, writes and syncs the same files and starts a thread, and one that has opened and closed
+ * before: what it does not pay again is what every process pays once, such as page faults. The
+ * marks lie below DIR (the working directory), the rest in /dev/shm. Prints the time from the open
+ * to the first ID, how much of it was spent in fsync() and fdatasync(), and the rest. Their costs
+ * differ from run to run: compare those of one.
  */
 #include "remove.h"
 
@@ -111,7 +114,8 @@ static void *wait_forever(void *none) {
     return none;
 }
 
-/* What an open does: of a new app all of it, otherwise the end. A lease needs a thread that renews it. */
+/* What an open does: of a new app all of it, otherwise the end. A lease needs a thread that renews
+ * it. */
 static void make_files(const char *app) {
     const int state = make_folder(state_dir, app);
     struct stat st;
@@ -165,7 +169,8 @@ static int live(const char *how, const char *app) {
 }
 
 static struct times start(const char *self, const char *how, const char *app) {
-    char *const args[] = {(char *)self, (char *)how, (char *)app, (char *)run_dir, (char *)state_dir, NULL};
+    char *const args[] = {(char *)self,    (char *)how,       (char *)app,
+                          (char *)run_dir, (char *)state_dir, NULL};
     posix_spawn_file_actions_t actions;
     struct times times;
     int ends[2], status;
@@ -178,7 +183,8 @@ static struct times start(const char *self, const char *how, const char *app) {
     close(ends[1]);
     if (why != 0)
         fail(self, strerror(why));
-    if (read(ends[0], &times, sizeof times) != sizeof times || waitpid(child, &status, 0) != child || status != 0)
+    if (read(ends[0], &times, sizeof times) != sizeof times ||
+        waitpid(child, &status, 0) != child || status != 0)
         fail("a process", "it failed");
     close(ends[0]);
     return times;
@@ -211,7 +217,8 @@ static void print_row(const char *name, const struct times *times, int n) {
 }
 
 int main(int argc, char **argv) {
-    static const char *const names[KINDS] = {"a new app", "the same files and a thread without it", "a pid that was given back",
+    static const char *const names[KINDS] = {"a new app", "the same files and a thread without it",
+                                             "a pid that was given back",
                                              "the same writes and a thread without it",
                                              "a pid given back, opened before by this process"};
     static const char *const hows[KINDS] = {"sfid", "bare", "sfid", "bare", "again"};
@@ -243,7 +250,8 @@ int main(int argc, char **argv) {
             if (i >= 0)
                 times[kind][i] = t;
         }
-    printf("%-44s %19s %19s %19s\n", "microseconds: medians and 99 %", "all", "in fsync", "the rest");
+    printf("%-44s %19s %19s %19s\n", "microseconds: medians and 99 %", "all", "in fsync",
+           "the rest");
     for (int kind = 0; kind < KINDS; kind++)
         print_row(names[kind], times[kind], count);
     remove_all(run_dir);

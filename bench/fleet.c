@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * fleet.c - simulates a fleet at one Redis server: what breaks first, and at which number of processes.
+ * fleet.c - simulates a fleet at one Redis server: what breaks first, and at which number of
+ * processes.
  *
- * The server takes one script after another, each for the time it was measured to take (doc/performance.md). Processes
- * follow the lease machine: claims, first renewals, heartbeats, pauses, polls when the answer says. Windows, pids and eras
- * are those of the defaults, with 65,536 pids an app and as many apps as the processes need.
+ * The server takes one script after another, each for the time it was measured to take
+ * (doc/performance.md). Processes follow the lease machine: claims, first renewals, heartbeats,
+ * pauses, polls when the answer says. Windows, pids and eras are those of the defaults, with 65,536
+ * pids an app and as many apps as the processes need.
  *
  *     fleet PROCESSES [flush] [tls] [idle] [all]
  *
- * All restart within a minute. flush: the server forgets in the middle. idle: no connection is kept between heartbeats
- * (idle=close). all: maxclients lets all in; otherwise it is the default, 10,000.
+ * All restart within a minute. flush: the server forgets in the middle. idle: no connection is kept
+ * between heartbeats (idle=close). all: maxclients lets all in; otherwise it is the default,
+ * 10,000.
  */
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* Milliseconds of the server's processor. Connecting: accept, AUTH and the names; with TLS a handshake. */
+/* Milliseconds of the server's processor. Connecting: accept, AUTH and the names; with TLS a
+ * handshake. */
 #define CLAIM 0.20
 #define POLL 0.15
 #define RENEWAL 0.08
@@ -25,7 +29,15 @@
 #define HANDSHAKE 1.0
 
 enum { APP_PIDS = 65536, SHARE = 8 };
-enum { W = 600000, BRIEF = 30000, SKEW = 15000, HEARTBEAT = 180000, TIMEOUT = 2000, RESTART = 60000, FLUSH_AT = 30000 };
+enum {
+    W = 600000,
+    BRIEF = 30000,
+    SKEW = 15000,
+    HEARTBEAT = 180000,
+    TIMEOUT = 2000,
+    RESTART = 60000,
+    FLUSH_AT = 30000
+};
 
 enum what { STOP, START, CLAIMS, RENEWS };
 
@@ -102,7 +114,8 @@ static void hang_up(struct process *p) {
         p->connected = false, clients--;
 }
 
-/* True if the server grants: in a new era short pids 45 s after the flush, ordinary ones after 615 s. */
+/* True if the server grants: in a new era short pids 45 s after the flush, ordinary ones after 615
+ * s. */
 static bool grants(struct process *p, double now) {
     const long apps = (processes + APP_PIDS - 1) / APP_PIDS, all = apps * APP_PIDS;
     const double era = flushed ? now - FLUSH_AT : 1e9;
@@ -124,7 +137,8 @@ static void claim(struct process *p, double now) {
     p->pause = 0;
     if (!grants(p, now)) {
         exhausted++;
-        const double open = FLUSH_AT + (now < FLUSH_AT + BRIEF + SKEW ? BRIEF + SKEW : W + SKEW), soon = now + 2000 < open ? now + 2000 : open;
+        const double open = FLUSH_AT + (now < FLUSH_AT + BRIEF + SKEW ? BRIEF + SKEW : W + SKEW),
+                     soon = now + 2000 < open ? now + 2000 : open;
         last_poll = (last_poll + 10 > soon ? last_poll + 10 : soon);
         p->due = last_poll > now ? last_poll : now + 10;
         return;
@@ -179,7 +193,8 @@ int main(int argc, char **argv) {
     processes = argc > 1 ? atoi(argv[1]) : 10000;
     for (int i = 2; i < argc; i++)
         with_flush |= strcmp(argv[i], "flush") == 0, with_tls |= strcmp(argv[i], "tls") == 0,
-            with_idle |= strcmp(argv[i], "idle") == 0, maxclients = strcmp(argv[i], "all") == 0 ? processes : maxclients;
+            with_idle |= strcmp(argv[i], "idle") == 0,
+            maxclients = strcmp(argv[i], "all") == 0 ? processes : maxclients;
     fleet = calloc((size_t)processes, sizeof *fleet);
     heap = calloc((size_t)processes, sizeof *heap);
     if (fleet == NULL || heap == NULL || processes < 1)
@@ -206,10 +221,12 @@ int main(int argc, char **argv) {
     double most = 0;
     for (int i = 0; i < 1000; i++)
         most = busy_second[i] > most ? busy_second[i] : most;
-    printf("%d processes%s%s%s: busiest second %.0f %% of a core, longest queue %.0f ms, %ld answers late, %ld connections refused (most %ld), "
-           "longest wait for a pid %.0f s, %ld polls, %ld windows over\n",
-           processes, with_flush ? ", flush" : "", with_tls ? ", TLS" : "", with_idle ? ", idle=close" : "", most / 10, longest_queue, timeouts, refused, most_clients,
-           longest_wait / 1000, exhausted, lost);
+    printf(
+        "%d processes%s%s%s: busiest second %.0f %% of a core, longest queue %.0f ms, %ld answers late, %ld connections refused (most %ld), "
+        "longest wait for a pid %.0f s, %ld polls, %ld windows over\n",
+        processes, with_flush ? ", flush" : "", with_tls ? ", TLS" : "",
+        with_idle ? ", idle=close" : "", most / 10, longest_queue, timeouts, refused, most_clients,
+        longest_wait / 1000, exhausted, lost);
     free(fleet);
     free(heap);
     return 0;

@@ -18,5 +18,6 @@ int64_t floor_own(uint64_t *word) {
 }
 
 int64_t floor_next(void *word) {
-    return (int64_t)(atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed) + (uint64_t)time(NULL));
+    return (int64_t)(atomic_fetch_add_explicit((_Atomic uint64_t *)word, 1, memory_order_relaxed) +
+                     (uint64_t)time(NULL));
 }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * growth - what an ID costs beside other calls, and how that changes with threads, processes, generators and IDs.
+ * growth - what an ID costs beside other calls, and how that changes with threads, processes,
+ * generators and IDs.
  *
  *     growth [--rounds N] [--json]
  *
- * Medians of N rounds (5). Threads and processes share the processors, so their figure is the time that passed for each ID of
- * all of them together, in 300 ms in which all draw: long enough to be spread over the processors.
+ * Medians of N rounds (5). Threads and processes share the processors, so their figure is the time
+ * that passed for each ID of all of them together, in 300 ms in which all draw: long enough to be
+ * spread over the processors.
  */
 #include "rows.h"
 
@@ -30,8 +32,8 @@ static const sfid_layout seconds = SFID_LAYOUT(30, 5, 28, 1000, SFID_EPOCH_MS);
 static void tell(const char *series, double x, const char *name, const char *unit, double *values) {
     char label[80];
     if (settings.json) {
-        printf("{\"series\":\"%s\",\"x\":%.0f,\"name\":\"%s\",\"unit\":\"%s\",\"median\":%.3f}\n", series, x, name, unit,
-               median_of(values, settings.rounds));
+        printf("{\"series\":\"%s\",\"x\":%.0f,\"name\":\"%s\",\"unit\":\"%s\",\"median\":%.3f}\n",
+               series, x, name, unit, median_of(values, settings.rounds));
         fflush(stdout);
         return;
     }
@@ -220,12 +222,15 @@ static double processes_cost(const char *store, int n) {
 static void processes(void) {
     static const struct {
         const char *name, *inherited, *own;
-    } kinds[] = {
-        {"a generator each", NULL, "local"}, {"forked with one", "local", NULL}, {"one shared page", "local?share=1", NULL}};
+    } kinds[] = {{"a generator each", NULL, "local"},
+                 {"forked with one", "local", NULL},
+                 {"one shared page", "local?share=1", NULL}};
     double costs[ROUNDS_MAX];
     for (int k = 0; k < 3; k++)
         for (int n = 1; n <= 16; n *= 2) {
-            g = kinds[k].inherited ? open_pid(k == 1 ? "forked" : "shared", &seconds, kinds[k].inherited) : NULL;
+            g = kinds[k].inherited
+                    ? open_pid(k == 1 ? "forked" : "shared", &seconds, kinds[k].inherited)
+                    : NULL;
             for (int round = 0; round < settings.rounds; round++)
                 costs[round] = processes_cost(kinds[k].own, n);
             sfid_close(g);

@@ -4,11 +4,13 @@
  *
  *     herd [DIR [URL]]
  *
- * Processes of this program wait for one signal, then each opens the app with the default time for it and generates an ID. Prints
- * for each herd the time from the signal to the first ID, the processor time that an open and an ID took, and how many processes got
- * none: 10, 100 and 1,000 processes with a pid each, with one page for all, and with the server of URL (left out without one); 1,000
- * beside four processes that do nothing but run; 100 on a disk whose every sync takes 20 or 300 ms. The marks lie below DIR (the
- * working directory), the rest in /dev/shm. Compare herds of one run only: what else the machine does counts.
+ * Processes of this program wait for one signal, then each opens the app with the default time for
+ * it and generates an ID. Prints for each herd the time from the signal to the first ID, the
+ * processor time that an open and an ID took, and how many processes got none: 10, 100 and 1,000
+ * processes with a pid each, with one page for all, and with the server of URL (left out without
+ * one); 1,000 beside four processes that do nothing but run; 100 on a disk whose every sync takes
+ * 20 or 300 ms. The marks lie below DIR (the working directory), the rest in /dev/shm. Compare
+ * herds of one run only: what else the machine does counts.
  */
 #include <errno.h>
 #include <sfid.h>
@@ -82,7 +84,8 @@ int fdatasync(int fd) { return slow(SYS_fdatasync, fd); }
 
 /* ---- a process --------------------------------------------------------------------- */
 
-__attribute__((noreturn)) static void live(int gate, const char *app, const char *store, struct times *mine) {
+__attribute__((noreturn)) static void live(int gate, const char *app, const char *store,
+                                           struct times *mine) {
     static const sfid_layout layout = SFID_LAYOUT(31, 16, 16, 1000, SFID_EPOCH_MS);
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid *g = NULL;
@@ -125,11 +128,13 @@ static void print_row(const struct herd *h) {
     }
     qsort(first, (size_t)n, sizeof *first, by_size);
     qsort(cpu, (size_t)h->count, sizeof *cpu, by_size);
-    snprintf(name, sizeof name, "%d, %s%s", h->count, h->store ? h->store : "a server", h->busy ? ", four busy loops" : "");
+    snprintf(name, sizeof name, "%d, %s%s", h->count, h->store ? h->store : "a server",
+             h->busy ? ", four busy loops" : "");
     if (h->sync_ms)
         snprintf(name + strlen(name), sizeof name - strlen(name), ", syncs of %d ms", h->sync_ms);
-    printf("%-42s %9.1f %9.1f %9.2f %9.2f %9d\n", name, n ? first[n / 2] : 0, n ? first[n - 1 - n / 100] : 0, cpu[h->count / 2],
-           cpu[h->count - 1 - h->count / 100], failed);
+    printf("%-42s %9.1f %9.1f %9.2f %9.2f %9d\n", name, n ? first[n / 2] : 0,
+           n ? first[n - 1 - n / 100] : 0, cpu[h->count / 2], cpu[h->count - 1 - h->count / 100],
+           failed);
     for (int i = 0; i < h->count && failed; i++)
         if (all[i].failed) {
             printf("  one of them: %s\n", all[i].why);
@@ -195,8 +200,8 @@ int main(int argc, char **argv) {
     all = mmap(NULL, MOST * sizeof *all, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     if (all == MAP_FAILED)
         fail("memory");
-    printf("%-42s %19s %19s %9s\n%-42s %9s %9s %9s %9s\n", "", "first ID, ms", "processor, ms each", "without",
-           "processes that open at once", "median", "99 %", "median", "99 %");
+    printf("%-42s %19s %19s %9s\n%-42s %9s %9s %9s %9s\n", "", "first ID, ms", "processor, ms each",
+           "without", "processes that open at once", "median", "99 %", "median", "99 %");
     for (int i = 0; i < (int)(sizeof herds / sizeof *herds); i++)
         if (herds[i].store || url)
             run(&herds[i], i, url);

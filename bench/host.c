@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * host - what many short processes of one host pay for an ID: with a pid of their own, and with `share`.
+ * host - what many short processes of one host pay for an ID: with a pid of their own, and with
+ * `share`.
  *
  *     host [COUNT]
  *
- * Each of COUNT rounds (1000) starts /bin/true, a process with a pid of its own and one that shares, in turn. Then 100
- * processes open at once. Prints medians, 99th percentiles and worst cases, and what a process has open after it has attached.
+ * Each of COUNT rounds (1000) starts /bin/true, a process with a pid of its own and one that
+ * shares, in turn. Then 100 processes open at once. Prints medians, 99th percentiles and worst
+ * cases, and what a process has open after it has attached.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -66,7 +68,8 @@ static int live(const char *app) {
     return 0;
 }
 
-/* argv[0] NULL: this program, for an app. *out, unless NULL, becomes the end of a pipe from its standard output. */
+/* argv[0] NULL: this program, for an app. *out, unless NULL, becomes the end of a pipe from its
+ * standard output. */
 static pid_t start(const char *program, const char *app, int *out) {
     char *const args[] = {(char *)(program ? program : self), (char *)app, dir, NULL};
     posix_spawn_file_actions_t actions;
@@ -210,12 +213,14 @@ int main(int argc, char **argv) {
         fail(dir, strerror(errno));
     start_keeper();
     sfid *alone = open_one("alone");
-    const int fds = count_in("/proc/self/fd"), threads = count_in("/proc/self/task"), mappings = count_mappings();
+    const int fds = count_in("/proc/self/fd"), threads = count_in("/proc/self/task"),
+              mappings = count_mappings();
     sfid *shared = open_one("shared");
     if (sfid_next(shared) < 0)
         fail("an ID", sfid_last_error(shared));
-    printf("attached: %+d descriptors, %+d threads, %+d mappings\n", count_in("/proc/self/fd") - fds,
-           count_in("/proc/self/task") - threads, count_mappings() - mappings);
+    printf("attached: %+d descriptors, %+d threads, %+d mappings\n",
+           count_in("/proc/self/fd") - fds, count_in("/proc/self/task") - threads,
+           count_mappings() - mappings);
     printf("%-58s %9s %9s %9s\n", "microseconds", "median", "99 %", "worst");
     one_by_one(count);
     at_once("alone", "100 at once, a pid each: open to first ID");
@@ -224,5 +229,7 @@ int main(int argc, char **argv) {
     sfid_close(alone);
     char *const args[] = {(char *)"rm", (char *)"-rf", dir, NULL};
     pid_t rm;
-    return posix_spawn(&rm, "/bin/rm", NULL, NULL, args, environ) == 0 && waitpid(rm, NULL, 0) == rm ? 0 : 1;
+    return posix_spawn(&rm, "/bin/rm", NULL, NULL, args, environ) == 0 && waitpid(rm, NULL, 0) == rm
+               ? 0
+               : 1;
 }

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * idle - the first ID after a pause in which the window of the generator has ended: the call asks the keeper, which rests.
+ * idle - the first ID after a pause in which the window of the generator has ended: the call asks
+ * the keeper, which rests.
  *
  *     idle [SECONDS [COUNT [DIR [STORE]]]]
  *
- * Starts COUNT processes (50), each with a generator of STORE (local) and an app of its own. Each generates an ID, does nothing for
- * SECONDS (75), and then generates one more, one process after the other. Only calls that found no window count. The marks lie
- * below DIR (the working directory), the pages in /dev/shm. Beside it what such a call cannot do without: the time that the
- * process spends in fdatasync() meanwhile, and a thread that is woken, and wakes the caller in turn.
+ * Starts COUNT processes (50), each with a generator of STORE (local) and an app of its own. Each
+ * generates an ID, does nothing for SECONDS (75), and then generates one more, one process after
+ * the other. Only calls that found no window count. The marks lie below DIR (the working
+ * directory), the pages in /dev/shm. Beside it what such a call cannot do without: the time that
+ * the process spends in fdatasync() meanwhile, and a thread that is woken, and wakes the caller in
+ * turn.
  */
 #include "remove.h"
 

@@ -4,10 +4,11 @@
  *
  *     memory [DIR [URL]]
  *
- * A process opens 1,000 generators of one app, each with a pid of its own, and generates an ID with each. Prints what is in use of the
- * heap for one of them, and by how much the process has grown, by the kernel's count, which has a page of 4 KiB of each slot: with
- * pids of this host, and of the server of URL (left out without one). The marks lie below DIR (the working directory), the rest in
- * /dev/shm.
+ * A process opens 1,000 generators of one app, each with a pid of its own, and generates an ID with
+ * each. Prints what is in use of the heap for one of them, and by how much the process has grown,
+ * by the kernel's count, which has a page of 4 KiB of each slot: with pids of this host, and of the
+ * server of URL (left out without one). The marks lie below DIR (the working directory), the rest
+ * in /dev/shm.
  */
 #include <errno.h>
 #include <malloc.h>

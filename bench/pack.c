@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* pack.c - composing and parsing with a layout known to the compiler, compared with shifts written by hand. */
+/* pack.c - composing and parsing with a layout known to the compiler, compared with shifts written
+ * by hand. */
 #include "rows.h"
 #include "subjects.h"
 
@@ -20,7 +21,8 @@ static double floor_parse(void *none, uint64_t n) {
             const uint64_t id = (uint64_t)ids[k];
             if ((int64_t)id < 0)
                 continue;
-            sum += (id >> 22) + (id >> 12 & 1023) + (id & 4095) + (uint64_t)(SFID_EPOCH_MS + (int64_t)(id >> 22));
+            sum += (id >> 22) + (id >> 12 & 1023) + (id & 4095) +
+                   (uint64_t)(SFID_EPOCH_MS + (int64_t)(id >> 22));
         }
         KEEP(sum);
     }
@@ -46,6 +48,6 @@ static double parse(void *none, uint64_t n) {
 void bench_pack(void) {
     for (size_t k = 0; k < IDS; k++)
         ids[k] = (int64_t)(k * UINT64_C(0x9e3779b97f4a7c15) >> 1);
-    run_row(
-        &(struct row){"parse, layout known to the compiler", "shifts by hand", floor_parse, parse, NULL, NULL, PASSES, 1.05, "ID"});
+    run_row(&(struct row){"parse, layout known to the compiler", "shifts by hand", floor_parse,
+                          parse, NULL, NULL, PASSES, 1.05, "ID"});
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* restart.c - from the start of a process to its first ID, after its predecessor was killed; compared with an empty process. */
+/* restart.c - from the start of a process to its first ID, after its predecessor was killed;
+ * compared with an empty process. */
 #include "rows.h"
 #include "subjects.h"
 

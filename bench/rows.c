@@ -23,7 +23,9 @@ double cpu_ns(void) {
     return (double)ts.tv_sec * 1e9 + (double)ts.tv_nsec;
 }
 
-bool wanted(const char *name) { return settings.only == NULL || strstr(name, settings.only) != NULL; }
+bool wanted(const char *name) {
+    return settings.only == NULL || strstr(name, settings.only) != NULL;
+}
 
 static void remove_directory(void) {
     char command[100];
@@ -73,7 +75,9 @@ double median_of(double *values, int n) {
     return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
 }
 
-static const char *verdict(double target, bool good) { return target == 0 ? "" : good ? "  reached" : "  MISSED"; }
+static const char *verdict(double target, bool good) {
+    return target == 0 ? "" : good ? "  reached" : "  MISSED";
+}
 
 static void begin_line(void) {
     if (settings.json)
@@ -92,29 +96,35 @@ void run_row(const struct row *row) {
         costs[i] = row->subject(row->subject_arg, row->n);
         ratios[i] = costs[i] / floors[i];
     }
-    const double floor = median_of(floors, settings.rounds), cost = median_of(costs, settings.rounds);
+    const double floor = median_of(floors, settings.rounds),
+                 cost = median_of(costs, settings.rounds);
     const double ratio = median_of(ratios, settings.rounds);
     begin_line();
     if (settings.json)
-        printf("{\"name\":\"%s\",\"floor\":\"%s\",\"unit\":\"ns/%s\",\"rounds\":%d,\"floor_min\":%.3f,\"floor_median\":%.3f,"
-               "\"min\":%.3f,\"median\":%.3f,\"ratio\":%.3f,\"ratio_min\":%.3f,\"ratio_max\":%.3f,\"target\":%.2f}",
-               row->name, row->floor_name, row->per, settings.rounds, floors[0], floor, costs[0], cost, ratio, ratios[0],
-               ratios[settings.rounds - 1], row->target);
+        printf(
+            "{\"name\":\"%s\",\"floor\":\"%s\",\"unit\":\"ns/%s\",\"rounds\":%d,\"floor_min\":%.3f,\"floor_median\":%.3f,"
+            "\"min\":%.3f,\"median\":%.3f,\"ratio\":%.3f,\"ratio_min\":%.3f,\"ratio_max\":%.3f,\"target\":%.2f}",
+            row->name, row->floor_name, row->per, settings.rounds, floors[0], floor, costs[0], cost,
+            ratio, ratios[0], ratios[settings.rounds - 1], row->target);
     else
-        printf("%-44s %8.2f %8.2f   %-36s %8.2f %8.2f   %6.2f %6.2f %6.2f%s\n", row->name, costs[0], cost, row->floor_name,
-               floors[0], floor, ratio, ratios[0], ratios[settings.rounds - 1], verdict(row->target, ratio <= row->target));
+        printf("%-44s %8.2f %8.2f   %-36s %8.2f %8.2f   %6.2f %6.2f %6.2f%s\n", row->name, costs[0],
+               cost, row->floor_name, floors[0], floor, ratio, ratios[0],
+               ratios[settings.rounds - 1], verdict(row->target, ratio <= row->target));
     fflush(stdout);
 }
 
-void tell_figure(const char *name, const char *unit, double *values, int n, double target, bool at_least) {
+void tell_figure(const char *name, const char *unit, double *values, int n, double target,
+                 bool at_least) {
     const double middle = median_of(values, n);
     begin_line();
     if (settings.json)
-        printf("{\"name\":\"%s\",\"unit\":\"%s\",\"rounds\":%d,\"min\":%.3f,\"median\":%.3f,\"max\":%.3f,\"target\":%.2f}", name,
-               unit, n, values[0], middle, values[n - 1], target);
+        printf(
+            "{\"name\":\"%s\",\"unit\":\"%s\",\"rounds\":%d,\"min\":%.3f,\"median\":%.3f,\"max\":%.3f,\"target\":%.2f}",
+            name, unit, n, values[0], middle, values[n - 1], target);
     else
-        printf("%-44s %8.2f %8.2f   %-36s %8s %8.2f                       %s\n", name, values[0], middle, unit, "highest",
-               values[n - 1], verdict(target, at_least ? middle >= target : middle <= target));
+        printf("%-44s %8.2f %8.2f   %-36s %8s %8.2f                       %s\n", name, values[0],
+               middle, unit, "highest", values[n - 1],
+               verdict(target, at_least ? middle >= target : middle <= target));
     fflush(stdout);
 }
 

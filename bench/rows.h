@@ -24,7 +24,8 @@ struct settings {
 
 extern struct settings settings;
 
-/* Makes a new directory for open_options(), and removes it at exit. Returns false with errno if it cannot be made. */
+/* Makes a new directory for open_options(), and removes it at exit. Returns false with errno if it
+ * cannot be made. */
 bool make_directory(void);
 
 /* Call these before the first row and after the last one. */
@@ -45,13 +46,15 @@ struct row {
 
 void run_row(const struct row *row);
 
-/* Prints a figure without a floor: median, lowest and highest of its rounds. at_least: the target is a lower bound. */
-void tell_figure(const char *name, const char *unit, double *values, int n, double target, bool at_least);
+/* Prints a figure without a floor: median, lowest and highest of its rounds. at_least: the target
+ * is a lower bound. */
+void tell_figure(const char *name, const char *unit, double *values, int n, double target,
+                 bool at_least);
 
 double median_of(double *values, int n); /* sorts them */
 bool wanted(const char *name);
 double now_ns(void);
-double cpu_ns(void); /* of this process */
+double cpu_ns(void);                   /* of this process */
 sfid *open_options(sfid_options *opt); /* with the directory */
 sfid *open_pid(const char *app, const sfid_layout *l, const char *store);
 

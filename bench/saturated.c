@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * saturated.c - threads that want more IDs than a layout has: how much of its full rate they reach, and what that costs.
+ * saturated.c - threads that want more IDs than a layout has: how much of its full rate they reach,
+ * and what that costs.
  *
- * The floor does what such threads cannot leave out: one add on a word that they share, whose count says in which millisecond
- * an ID is due; one look at the clock; and sleeping until then.
+ * The floor does what such threads cannot leave out: one add on a word that they share, whose count
+ * says in which millisecond an ID is due; one look at the clock; and sleeping until then.
  */
 #include "counter.h"
 #include "rows.h"
@@ -40,7 +41,8 @@ static void *add(void *count) {
     const uint64_t begin = begin_count, of_a_ms = (uint64_t)counts_of_a_ms;
     uint64_t n = 0;
     for (; atomic_load_explicit(&stop, memory_order_relaxed) == 0; n++) {
-        const uint64_t due = begin + atomic_fetch_add_explicit(&word, 1, memory_order_relaxed) / OF_A_MS * of_a_ms;
+        const uint64_t due =
+            begin + atomic_fetch_add_explicit(&word, 1, memory_order_relaxed) / OF_A_MS * of_a_ms;
         for (uint64_t now; (now = cheapest_clock(by_counter)) < due;)
             sleep_ns((double)(due - now) / counts_of_a_ms * 1e6);
     }
@@ -98,12 +100,18 @@ void bench_saturated(void) {
     counts_of_a_ms = counts_of_a_millisecond();
     for (size_t k = 0; k < sizeof targets / sizeof targets[0]; k++) {
         const int threads = targets[k].threads;
-        struct subject floor = {.body = add, .threads = threads}, subject = {.body = draw, .threads = threads};
-        snprintf(name, sizeof name, "saturated 41:10:12/1ms, %d thread%s", threads, threads > 1 ? "s" : "");
-        snprintf(cpu_name, sizeof cpu_name, "saturated, %d thread%s, processor time", threads, threads > 1 ? "s" : "");
-        run_row(&(struct row){cpu_name, by_counter ? COUNTER " + fetch_add + sleep" : "clock_gettime() + fetch_add + sleep", run,
-                              run, &floor, &subject, (uint64_t)ROUND_MS * OF_A_MS, 1.2, "ID of processor time"});
-        tell_figure(name, "% of 4096 a millisecond", subject.shares + 1, settings.rounds, targets[k].share, true);
+        struct subject floor = {.body = add, .threads = threads},
+                       subject = {.body = draw, .threads = threads};
+        snprintf(name, sizeof name, "saturated 41:10:12/1ms, %d thread%s", threads,
+                 threads > 1 ? "s" : "");
+        snprintf(cpu_name, sizeof cpu_name, "saturated, %d thread%s, processor time", threads,
+                 threads > 1 ? "s" : "");
+        run_row(&(struct row){
+            cpu_name,
+            by_counter ? COUNTER " + fetch_add + sleep" : "clock_gettime() + fetch_add + sleep",
+            run, run, &floor, &subject, (uint64_t)ROUND_MS * OF_A_MS, 1.2, "ID of processor time"});
+        tell_figure(name, "% of 4096 a millisecond", subject.shares + 1, settings.rounds,
+                    targets[k].share, true);
     }
     sfid_close(g);
 }

@@ -18,7 +18,9 @@ static int64_t kernel_ns(void) {
     return (int64_t)t[0] * 1000000000 + t[1];
 }
 
-static int64_t now_ns(void) { return stopped_ns ? stopped_ns : BEGIN_MS * 1000000 + (kernel_ns() - begun_ns) / STILL_SLOWER; }
+static int64_t now_ns(void) {
+    return stopped_ns ? stopped_ns : BEGIN_MS * 1000000 + (kernel_ns() - begun_ns) / STILL_SLOWER;
+}
 
 int clock_gettime(clockid_t clock, struct timespec *to) {
     (void)clock;

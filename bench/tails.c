@@ -4,10 +4,11 @@
  *
  *     tails [MILLIONS [SECONDS [STORE]]]
  *
- * Generates MILLIONS of IDs (100) in each way, a hundredth of them at a time, and waits a third of a second after each part: so the
- * calls lie on both sides of changes of the tick, and of renewals. In the middle nobody generates for SECONDS (75). The first call
- * after that has a column of its own. The first row is a floor: time() and an atomic add, timed in the same way. What it has in its
- * tail is the machine's: interrupts, and other processes. Marks and pages lie in /dev/shm.
+ * Generates MILLIONS of IDs (100) in each way, a hundredth of them at a time, and waits a third of
+ * a second after each part: so the calls lie on both sides of changes of the tick, and of renewals.
+ * In the middle nobody generates for SECONDS (75). The first call after that has a column of its
+ * own. The first row is a floor: time() and an atomic add, timed in the same way. What it has in
+ * its tail is the machine's: interrupts, and other processes. Marks and pages lie in /dev/shm.
  */
 #include "counter.h"
 #include "floor.h"
@@ -20,9 +21,16 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PARTS = 100, PAUSE_US = 333333, FINE_BITS = 5, FINE = 1 << FINE_BITS, BUCKETS = (65 - FINE_BITS) * FINE };
+enum {
+    PARTS = 100,
+    PAUSE_US = 333333,
+    FINE_BITS = 5,
+    FINE = 1 << FINE_BITS,
+    BUCKETS = (65 - FINE_BITS) * FINE
+};
 
-static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS), millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
+static const sfid_layout seconds = SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS),
+                         millis = SFID_LAYOUT(41, 2, 20, 1, SFID_EPOCH_MS);
 static _Alignas(64) _Atomic uint64_t word;
 static sfid *in_seconds, *in_millis, *shared;
 static sfid_lane *lane;
@@ -92,8 +100,8 @@ static double quantile(const struct way *way, double part, uint64_t calls, doubl
 
 static void print_all(uint64_t calls, double ns) {
     static const double parts[] = {0.5, 0.999, 0.9999, 0.99999};
-    printf("%-24s %9s %9s %9s %9s %9s %12s\n", "ns, with the timing", "50 %", "99.9 %", "99.99 %", "99.999 %", "most",
-           "after a pause");
+    printf("%-24s %9s %9s %9s %9s %9s %12s\n", "ns, with the timing", "50 %", "99.9 %", "99.99 %",
+           "99.999 %", "most", "after a pause");
     for (unsigned i = 0; i < WAYS; i++) {
         printf("%-24s", ways[i].name);
         for (unsigned k = 0; k < sizeof parts / sizeof parts[0]; k++)

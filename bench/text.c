@@ -38,7 +38,8 @@ typedef uint64_t pass(sfid_form form);
 static uint64_t write_narrow(sfid_form form) {
     uint64_t sum = 0;
     for (int i = 0; i < COUNT; i++)
-        sum += (uint64_t)sfid_to_text(form, (int64_t)ids[i].low, texts[i].text, sizeof texts[i].text);
+        sum +=
+            (uint64_t)sfid_to_text(form, (int64_t)ids[i].low, texts[i].text, sizeof texts[i].text);
     return sum;
 }
 
@@ -84,14 +85,16 @@ static void fill(sfid_form form, int wide) {
     for (int i = 0; i < COUNT; i++) {
         /* 61 bits: 19 decimal digits, as in current IDs. */
         ids[i] = (sfid_wide){random_number(), random_number() >> 3 | UINT64_C(1) << 60};
-        const int len = wide ? sfid_wide_to_text(form, ids[i], 0, texts[i].text, sizeof texts[i].text)
-                             : sfid_to_text(form, (int64_t)ids[i].low, texts[i].text, sizeof texts[i].text);
+        const int len =
+            wide ? sfid_wide_to_text(form, ids[i], 0, texts[i].text, sizeof texts[i].text)
+                 : sfid_to_text(form, (int64_t)ids[i].low, texts[i].text, sizeof texts[i].text);
         texts[i].len = len < 0 ? 0 : (size_t)len;
     }
 }
 
 int main(void) {
-    printf("%-8s %12s %12s %12s %12s   ns\n", "form", "write 64", "read 64", "write 128", "read 128");
+    printf("%-8s %12s %12s %12s %12s   ns\n", "form", "write 64", "read 64", "write 128",
+           "read 128");
     for (int form = SFID_DEC; sfid_form_name((sfid_form)form); form++) {
         const sfid_form f = (sfid_form)form;
         printf("%-8s", sfid_form_name(f));
@@ -100,7 +103,8 @@ int main(void) {
             if (texts[0].len == 0)
                 printf(" %12s %12s", "-", "-");
             else
-                printf(" %12.1f %12.1f", cost(wide ? write_wide : write_narrow, f), cost(wide ? read_wide : read_narrow, f));
+                printf(" %12.1f %12.1f", cost(wide ? write_wide : write_narrow, f),
+                       cost(wide ? read_wide : read_narrow, f));
         }
         printf("\n");
     }

@@ -18,7 +18,16 @@ SFID_DEFINE(inlined, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 enum { DRAWS = 5000000 };
 
 enum { THREADS = 8 };
-enum kind { FLOOR_OWN, FLOOR_OWN_EXPORTED, FLOOR_SHARED, FLOOR_EXPORTED, LANE, LANE_INLINE, SHARED, SHARED_INLINE };
+enum kind {
+    FLOOR_OWN,
+    FLOOR_OWN_EXPORTED,
+    FLOOR_SHARED,
+    FLOOR_EXPORTED,
+    LANE,
+    LANE_INLINE,
+    SHARED,
+    SHARED_INLINE
+};
 
 struct worker {
     enum kind kind;
@@ -163,7 +172,8 @@ static double shared_draw_inline(void *g, uint64_t n) {
     return 1 / rate(SHARED_INLINE, g, threads_now);
 }
 
-/* Each form is compared with an add of the same form. The last row compares a call with an add inside the loop. */
+/* Each form is compared with an add of the same form. The last row compares a call with an add
+ * inside the loop. */
 void bench_shared(void) {
     static const struct {
         int threads;
@@ -171,15 +181,19 @@ void bench_shared(void) {
     } rows[] = {{2, "inline form, 1 s, 2 threads", "sfid_next, 1 s, 2 threads"},
                 {4, "inline form, 1 s, 4 threads", "sfid_next, 1 s, 4 threads"},
                 {8, "inline form, 1 s, 8 threads", "sfid_next, 1 s, 8 threads"}};
-    static const char floor[] = "time() + fetch_add on one word", exported[] = "the same in an exported function";
+    static const char floor[] = "time() + fetch_add on one word",
+                      exported[] = "the same in an exported function";
     sfid *g = open_pid("bench-shared", &inlined_layout, NULL);
     for (int i = 0; i < 3; i++) {
         threads_now = rows[i].threads;
-        run_row(&(struct row){rows[i].inlined, floor, shared_floor, shared_draw_inline, NULL, g, DRAWS, 1.5, "ID"});
-        run_row(&(struct row){rows[i].called, exported, exported_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
+        run_row(&(struct row){rows[i].inlined, floor, shared_floor, shared_draw_inline, NULL, g,
+                              DRAWS, 1.5, "ID"});
+        run_row(&(struct row){rows[i].called, exported, exported_floor, shared_draw, NULL, g, DRAWS,
+                              1.5, "ID"});
     }
     threads_now = 2;
-    run_row(&(struct row){"sfid_next, 1 s, 2 threads, beside inline", floor, shared_floor, shared_draw, NULL, g, DRAWS, 1.5, "ID"});
+    run_row(&(struct row){"sfid_next, 1 s, 2 threads, beside inline", floor, shared_floor,
+                          shared_draw, NULL, g, DRAWS, 1.5, "ID"});
     sfid_close(g);
 }
 
@@ -205,13 +219,18 @@ static double lane_draw_inline(void *g, uint64_t n) {
 
 /* Nanoseconds of each thread, not of all together. */
 void bench_lanes(void) {
-    static const char own[] = "time() + private add", exported[] = "the same in an exported function";
+    static const char own[] = "time() + private add",
+                      exported[] = "the same in an exported function";
     sfid *g = open_pid("bench-lanes", &inlined_layout, NULL);
     threads_now = 1;
-    run_row(&(struct row){"lane, 1 s, one thread", exported, own_exported_floor, lane_draw, NULL, g, DRAWS, 1.15, "ID"});
-    run_row(&(struct row){"lane, inline, 1 s, one thread", own, own_floor, lane_draw_inline, NULL, g, DRAWS, 1.2, "ID"});
+    run_row(&(struct row){"lane, 1 s, one thread", exported, own_exported_floor, lane_draw, NULL, g,
+                          DRAWS, 1.15, "ID"});
+    run_row(&(struct row){"lane, inline, 1 s, one thread", own, own_floor, lane_draw_inline, NULL,
+                          g, DRAWS, 1.2, "ID"});
     threads_now = 2;
-    run_row(&(struct row){"lane, inline, 1 s, each of 2 threads", own, own_floor, lane_draw_inline, NULL, g, DRAWS, 1.2, "ID"});
-    run_row(&(struct row){"lane, 1 s, each of 2 threads", exported, own_exported_floor, lane_draw, NULL, g, DRAWS, 1.2, "ID"});
+    run_row(&(struct row){"lane, inline, 1 s, each of 2 threads", own, own_floor, lane_draw_inline,
+                          NULL, g, DRAWS, 1.2, "ID"});
+    run_row(&(struct row){"lane, 1 s, each of 2 threads", exported, own_exported_floor, lane_draw,
+                          NULL, g, DRAWS, 1.2, "ID"});
     sfid_close(g);
 }

@@ -120,7 +120,8 @@ static double call_16(void *g, uint64_t bursts) { return 16 * draw_batches(g, bu
 
 /* ---- rows ------------------------------------------------------------------ */
 
-static void rows_of(const char *name, int64_t pid, const char *one, const char *many, double target) {
+static void rows_of(const char *name, int64_t pid, const char *one, const char *many,
+                    double target) {
     sfid_wide_layout l;
     sfid_options opt = SFID_OPTIONS_INIT;
     if (sfid_wide_layout_parse(name, &l) < 0)
@@ -128,13 +129,18 @@ static void rows_of(const char *name, int64_t pid, const char *one, const char *
     opt.wide = &l;
     opt.pid = pid;
     sfid *g = open_options(&opt);
-    const char *floor = time_by_counter() ? COUNTER " + fetch_add + storing" : "clock_gettime() + fetch_add + storing";
+    const char *floor = time_by_counter() ? COUNTER " + fetch_add + storing"
+                                          : "clock_gettime() + fetch_add + storing";
     run_row(&(struct row){one, floor, floor_one, draw_one, NULL, g, BURSTS, 1.7, "ID"});
-    run_row(&(struct row){many, "storing as many", floor_store, draw_many, NULL, g, BURSTS, target, "ID"});
+    run_row(&(struct row){many, "storing as many", floor_store, draw_many, NULL, g, BURSTS, target,
+                          "ID"});
     if (strcmp(name, "flake") == 0) {
-        run_row(&(struct row){"sfid_next_n_wide of 1, flake", "sfid_next_wide", draw_one, call_1, g, g, BURSTS, 1.4, "call"});
-        run_row(&(struct row){"sfid_next_n_wide of 2, flake", "sfid_next_wide", draw_one, call_2, g, g, BURSTS, 1.6, "call"});
-        run_row(&(struct row){"sfid_next_n_wide of 16, flake", "sfid_next_wide", draw_one, call_16, g, g, BURSTS, 3.5, "call"});
+        run_row(&(struct row){"sfid_next_n_wide of 1, flake", "sfid_next_wide", draw_one, call_1, g,
+                              g, BURSTS, 1.4, "call"});
+        run_row(&(struct row){"sfid_next_n_wide of 2, flake", "sfid_next_wide", draw_one, call_2, g,
+                              g, BURSTS, 1.6, "call"});
+        run_row(&(struct row){"sfid_next_n_wide of 16, flake", "sfid_next_wide", draw_one, call_16,
+                              g, g, BURSTS, 3.5, "call"});
     }
     sfid_close(g);
 }
@@ -142,5 +148,6 @@ static void rows_of(const char *name, int64_t pid, const char *one, const char *
 void bench_wide(void) {
     rows_of("uuid7", 1, "sfid_next_wide, uuid7", "sfid_next_n_wide of 256, uuid7", 10);
     rows_of("flake", WORKER, "sfid_next_wide, flake", "sfid_next_n_wide of 256, flake", 5);
-    rows_of("awsflake", WORKER & 0xffff, "sfid_next_wide, awsflake", "sfid_next_n_wide of 256, awsflake", 5);
+    rows_of("awsflake", WORKER & 0xffff, "sfid_next_wide, awsflake",
+            "sfid_next_n_wide of 256, awsflake", 5);
 }

@@ -30,19 +30,20 @@
 
 static const struct command command_help;
 
-static const struct command *const commands[] = {&command_gen,   &command_decode, &command_encode, &command_convert,
-                                                 &command_range, &command_layout, &command_init,   &command_lease,
-                                                 &command_keep,  &command_exec,
+static const struct command *const commands[] = {
+    &command_gen,    &command_decode, &command_encode, &command_convert, &command_range,
+    &command_layout, &command_init,   &command_lease,  &command_keep,    &command_exec,
 #ifdef HAVE_SERVE
-                                                 &command_serve,
+    &command_serve,
 #endif
-                                                 &command_get,   &command_bench,  &command_doctor, &command_help};
+    &command_get,    &command_bench,  &command_doctor, &command_help};
 
 const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
 
 const struct command *command_of(const char *name) {
     for (size_t i = 0; i < COUNT_OF(commands); i++)
-        if (strcmp(name, commands[i]->name) == 0 || (commands[i]->alias && strcmp(name, commands[i]->alias) == 0))
+        if (strcmp(name, commands[i]->name) == 0 ||
+            (commands[i]->alias && strcmp(name, commands[i]->alias) == 0))
             return commands[i];
     return NULL;
 }
@@ -57,7 +58,9 @@ static int usage_all(void) {
     return STATUS_USAGE;
 }
 
-static const char *command_name(size_t i) { return i < COUNT_OF(commands) ? commands[i]->name : NULL; }
+static const char *command_name(size_t i) {
+    return i < COUNT_OF(commands) ? commands[i]->name : NULL;
+}
 
 static int command_unknown(const char *name) {
     if (strcmp(name, "serve") == 0) {
@@ -65,7 +68,8 @@ static int command_unknown(const char *name) {
         return STATUS_CONFIG;
     }
     const char *near = nearest(name, command_name);
-    say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "",
+        near ? "'?" : "");
     return usage_all();
 }
 
@@ -75,16 +79,18 @@ static void help_all(void) {
               "Commands:\n");
     for (size_t i = 0; i < COUNT_OF(commands); i++) {
         const struct command *command = commands[i];
-        out_print("  %-8s  %s%s%s%s\n", command->name, command->summary, command->alias ? " (also: " : "",
-                  command->alias ? command->alias : "", command->alias ? ")" : "");
+        out_print("  %-8s  %s%s%s%s\n", command->name, command->summary,
+                  command->alias ? " (also: " : "", command->alias ? command->alias : "",
+                  command->alias ? ")" : "");
     }
-    out_print("\nOptions:\n"
-              "  --help     show this help; after a command, the help of that command\n"
-              "  --version  show the version of the library, and of those that it uses\n\n"
-              "Data goes to standard output, diagnostics to standard error.\n"
-              "Exit status: 0 success, 1 some input invalid, 2 usage, 69 server cannot be reached, 70 internal\n"
-              "or clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
-              "authorised, 78 configuration.\n");
+    out_print(
+        "\nOptions:\n"
+        "  --help     show this help; after a command, the help of that command\n"
+        "  --version  show the version of the library, and of those that it uses\n\n"
+        "Data goes to standard output, diagnostics to standard error.\n"
+        "Exit status: 0 success, 1 some input invalid, 2 usage, 69 server cannot be reached, 70 internal\n"
+        "or clock, 73 directory, 74 input or output failed, 75 pid in use, 76 lease lost, 77 not\n"
+        "authorised, 78 configuration.\n");
 }
 
 static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};

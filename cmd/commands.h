@@ -11,7 +11,8 @@ struct command;
 const struct command *command_at(size_t i);
 const struct command *command_of(const char *name);
 
-/* Runs the command, or shows the help, that the program's arguments ask for. Returns the exit status. */
+/* Runs the command, or shows the help, that the program's arguments ask for. Returns the exit
+ * status. */
 int command_run(int argc, char **argv);
 
 #endif

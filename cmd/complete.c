@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* complete.c - completion of command lines, from the tables that read the options and write the help. */
+/* complete.c - completion of command lines, from the tables that read the options and write the
+ * help. */
 #include "complete.h"
 
 #include "args/args.h"
@@ -19,7 +20,9 @@ static void offer(const char *head, const char *word, size_t len, const char *ab
     out_print("%s%.*s%s%s\n", head, (int)len, word, about ? "\t" : "", about ? about : "");
 }
 
-static void offer_word(const char *head, const char *word) { offer(head, word, strlen(word), NULL); }
+static void offer_word(const char *head, const char *word) {
+    offer(head, word, strlen(word), NULL);
+}
 
 static void offer_commands(void) {
     for (size_t i = 0; command_at(i); i++)
@@ -46,17 +49,27 @@ static void offer_forms(const char *head) {
 }
 
 static void offer_stores(const char *head) {
-    static const char *const stores[] = {
-        "local",    "redis://", "rediss://", "valkey://", "valkeys://", "redis+sentinel://", "redis+cluster://",
-        "unix:///", "ordinal:", "pool:"};
+    static const char *const stores[] = {"local",
+                                         "redis://",
+                                         "rediss://",
+                                         "valkey://",
+                                         "valkeys://",
+                                         "redis+sentinel://",
+                                         "redis+cluster://",
+                                         "unix:///",
+                                         "ordinal:",
+                                         "pool:"};
     for (size_t i = 0; i < COUNT_OF(stores); i++)
         offer_word(head, stores[i]);
 }
 
 /* Returns the length of what stands between two words of a list, or 0. */
-static size_t gap_of(const char *text) { return strncmp(text, ", ", 2) == 0 ? 2 : strncmp(text, " or ", 4) == 0 ? 4 : 0; }
+static size_t gap_of(const char *text) {
+    return strncmp(text, ", ", 2) == 0 ? 2 : strncmp(text, " or ", 4) == 0 ? 4 : 0;
+}
 
-/* Offers the values that the help of an option lists: "wait, borrow or fail (wait)". The default follows in brackets. */
+/* Offers the values that the help of an option lists: "wait, borrow or fail (wait)". The default
+ * follows in brackets. */
 static void offer_listed(const char *head, const char *help) {
     bool inside = false;
     while (*help && *help != '(') {
@@ -121,12 +134,14 @@ static const struct option_spec *option_of(const struct command *command, const 
     return NULL;
 }
 
-/* Returns whether the word before the last one leaves its value to the next. An optional value follows a '='. */
+/* Returns whether the word before the last one leaves its value to the next. An optional value
+ * follows a '='. */
 static bool wants_value(const struct option_spec *option, const char *word) {
     return option && option->arg && option->arg[0] != '[' && strchr(word, '=') == NULL;
 }
 
-static void complete_last(const struct command *command, const char *last, const struct option_spec *waiting, int operands) {
+static void complete_last(const struct command *command, const char *last,
+                          const struct option_spec *waiting, int operands) {
     const struct option_spec *option = strchr(last, '=') ? option_of(command, last) : NULL;
     char head[64] = "";
     if (waiting) {
@@ -136,7 +151,8 @@ static void complete_last(const struct command *command, const char *last, const
     } else if (option == NULL) {
         offer_options(command);
     } else if (option->arg) {
-        snprintf(head, sizeof head, "%.*s", (int)strcspn(last, "=") + 1, last); /* a name in the table is far shorter */
+        /* a name in the table is far shorter */
+        snprintf(head, sizeof head, "%.*s", (int)strcspn(last, "=") + 1, last);
         offer_values(head, option);
     }
 }
@@ -156,10 +172,12 @@ int complete(int count, char **words) {
         const char *word = words[i];
         if (strcmp(word, "=") == 0) /* bash makes three words of --format=json */
             continue;
-        const struct option_spec *option = waiting == NULL && word[0] == '-' ? option_of(command, word) : NULL;
+        const struct option_spec *option =
+            waiting == NULL && word[0] == '-' ? option_of(command, word) : NULL;
         operands += waiting == NULL && word[0] != '-';
         waiting = wants_value(option, word) ? option : NULL;
-        if (strcmp(word, "--") == 0 || (operands > 0 && strstr(command->synopsis, " COMMAND [ARGUMENT"))) {
+        if (strcmp(word, "--") == 0 ||
+            (operands > 0 && strstr(command->synopsis, " COMMAND [ARGUMENT"))) {
             offer_word("", "FILE"); /* a program and its arguments, or operands */
             return STATUS_GOOD;
         }

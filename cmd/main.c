@@ -17,13 +17,15 @@
  */
 static void fill_standard_descriptors(void) {
     for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
+        if (fcntl(fd, F_GETFD) < 0 &&
+            open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY) != fd)
             _exit(STATUS_INTERNAL);
 }
 
 int main(int argc, char **argv) {
     fill_standard_descriptors();
-    signals_begin(); /* write(2) then reports a broken pipe, and the generator is closed before the end */
+    /* write(2) then reports a broken pipe, and the generator is closed before the end */
+    signals_begin();
     const bool asked = argc > 1 && strcmp(argv[1], "complete") == 0; /* by a shell */
     const int status = asked ? complete(argc - 2, argv + 2) : command_run(argc, argv);
     progress_clear();

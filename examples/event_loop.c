@@ -34,15 +34,19 @@ static int give_up(const struct loop *loop, int code) {
 }
 
 static int arm(const struct loop *loop, int ms) {
-    const struct itimerspec when = {.it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L + 1}}; /* 0 would disarm it */
+    /* 0 would disarm it */
+    const struct itimerspec when = {
+        .it_value = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000L + 1}};
     return timerfd_settime(loop->timer, 0, &when, NULL);
 }
 
-/* Answers as many requests as there are IDs for now; the timer brings the loop back for the rest. */
+/* Answers as many requests as there are IDs for now; the timer brings the loop back for the
+ * rest. */
 static int answer(struct loop *loop) {
     while (loop->waiting > 0) {
         const int64_t id = sfid_try_next(loop->g); /* never sleeps */
-        if (id == SFID_EAGAIN || id == SFID_ECLOCK) { /* the sequence is used up, or the clock was set back */
+        /* the sequence is used up, or the clock was set back */
+        if (id == SFID_EAGAIN || id == SFID_ECLOCK) {
             const int ms = sfid_retry_ms(loop->g);
             return ms < 0 ? give_up(loop, ms) : arm(loop, ms);
         }
@@ -72,7 +76,8 @@ static int take(struct loop *loop, const struct pollfd *fds) {
 
 static int run(struct loop *loop) {
     while (loop->waiting > 0 || !loop->at_end) {
-        struct pollfd fds[] = {{.fd = loop->at_end ? -1 : STDIN_FILENO, .events = POLLIN}, {.fd = loop->timer, .events = POLLIN}};
+        struct pollfd fds[] = {{.fd = loop->at_end ? -1 : STDIN_FILENO, .events = POLLIN},
+                               {.fd = loop->timer, .events = POLLIN}};
         if (poll(fds, 2, -1) < 0) {
             if (errno == EINTR)
                 continue;

@@ -27,7 +27,8 @@ static int draw(invoices *g) {
     }
     if (invoices_parse(id, &parts) < 0) /* never happens to an ID of the layout */
         return 1;
-    printf("%" PRId64 " tick %" PRIu64 " pid %" PRIu64 " seq %" PRIu64 "\n", id, parts.tick, parts.pid, parts.seq);
+    printf("%" PRId64 " tick %" PRIu64 " pid %" PRIu64 " seq %" PRIu64 "\n", id, parts.tick,
+           parts.pid, parts.seq);
     return 0;
 }
 

@@ -27,7 +27,8 @@ static void *work(void *arg) {
     for (int i = 0; i < EACH; i++) {
         w->ids[i] = sfid_next(w->g);
         if (w->ids[i] < 0) {
-            fprintf(stderr, "%s\n", sfid_last_error(w->g)); /* this thread has its own copy of the text */
+            /* this thread has its own copy of the text */
+            fprintf(stderr, "%s\n", sfid_last_error(w->g));
             w->failed = 1;
             break;
         }

@@ -16,9 +16,11 @@
 static int show(const sfid_wide_layout *layout, sfid_wide id) {
     char text[SFID_WIDE_TEXT_LEN];
     sfid_wide_parts parts;
-    if (sfid_wide_to_text(SFID_UUID, id, 0, text, sizeof text) < 0 || sfid_wide_parse(layout, id, &parts) < 0)
+    if (sfid_wide_to_text(SFID_UUID, id, 0, text, sizeof text) < 0 ||
+        sfid_wide_parse(layout, id, &parts) < 0)
         return 1;
-    printf("%s unix_ms %" PRId64 " pid %" PRIu64 " seq %" PRIu64 "\n", text, parts.unix_ms, parts.pid, parts.seq);
+    printf("%s unix_ms %" PRId64 " pid %" PRIu64 " seq %" PRIu64 "\n", text, parts.unix_ms,
+           parts.pid, parts.seq);
     return 0;
 }
 
@@ -41,7 +43,8 @@ int main(void) {
     sfid_options opt = SFID_OPTIONS_INIT;
     opt.wide = &uuid7;
     opt.app = "documents";
-    opt.store = "local"; /* only this host generates them; for several hosts: the URL of a Redis server */
+    /* only this host generates them; for several hosts: the URL of a Redis server */
+    opt.store = "local";
     int failed = 1;
     if (sfid_open(&g, &opt) == 0)
         failed = draw(g, &uuid7);

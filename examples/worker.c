@@ -20,7 +20,8 @@ static void work(sfid *g) {
     while (!told_to_end) {
         const int64_t id = sfid_next(g);
         if (id < 0)
-            fprintf(stderr, "%s\n", sfid_last_error(g)); /* and try again: an error is often over soon */
+            /* and try again: an error is often over soon */
+            fprintf(stderr, "%s\n", sfid_last_error(g));
         else if (printf("%" PRId64 "\n", id) < 0)
             return;
         nanosleep(&pause, NULL);

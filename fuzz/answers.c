@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* answers.c - any bytes as a service's answer to sfid get: alike in one piece and in many, and no ID that the answer has not. */
+/* answers.c - any bytes as a service's answer to sfid get: alike in one piece and in many, and no
+ * ID that the answer has not. */
 #include "get/ask.h"
 
 #include "fuzz.h"
@@ -41,7 +42,8 @@ struct result {
     struct lines lines;
 };
 
-typedef int asker(struct peer *peer, const struct service *service, unsigned n, struct lines *lines);
+typedef int asker(struct peer *peer, const struct service *service, unsigned n,
+                  struct lines *lines);
 
 static void get(asker *ask, unsigned n, struct result *result) {
     const struct service service = {.address = {"h", "80"}, .path = ""};
@@ -50,13 +52,14 @@ static void get(asker *ask, unsigned n, struct result *result) {
     HOLDS(strlen(peer.why) < sizeof peer.why);
     memcpy(result->why, peer.why, sizeof peer.why);
     if (result->status != STATUS_GOOD)
-        HOLDS(peer.why[0] &&
-              (result->status == STATUS_UNREACHABLE || result->status == STATUS_BUSY || result->status == STATUS_AUTH));
+        HOLDS(peer.why[0] && (result->status == STATUS_UNREACHABLE ||
+                              result->status == STATUS_BUSY || result->status == STATUS_AUTH));
 }
 
 /* As many IDs as asked for, each to be found in the answer behind the one before. */
 static void check_lines(const struct lines *lines, unsigned n, const uint8_t *bytes, size_t len) {
-    const char *line = lines->text, *const all = line + lines->len, *from = (const char *)bytes, *const end = from + len;
+    const char *line = lines->text, *const all = line + lines->len,
+               *from = (const char *)bytes, *const end = from + len;
     for (; n > 0; n--) {
         const char *stop = memchr(line, '\n', (size_t)(all - line));
         HOLDS(stop && stop > line && stop - line <= GET_ID);
@@ -79,7 +82,8 @@ static void check_get(asker *ask, unsigned n, const uint8_t *data, size_t size, 
     HOLDS(whole.status == parts.status && strcmp(whole.why, parts.why) == 0);
     if (whole.status != STATUS_GOOD)
         return;
-    HOLDS(whole.lines.len == parts.lines.len && memcmp(whole.lines.text, parts.lines.text, whole.lines.len) == 0);
+    HOLDS(whole.lines.len == parts.lines.len &&
+          memcmp(whole.lines.text, parts.lines.text, whole.lines.len) == 0);
     check_lines(&whole.lines, n, data, size);
 }
 
@@ -92,7 +96,8 @@ static bool read_http(char *room, size_t size, struct http_answer *read) {
     HOLDS(good || peer.why[0]);
     if (good) {
         HOLDS(read->status >= 100 && read->status <= 999);
-        HOLDS(read->body >= room + 4 && read->body + read->len < room + size && read->body[read->len] == '\0');
+        HOLDS(read->body >= room + 4 && read->body + read->len < room + size &&
+              read->body[read->len] == '\0');
         HOLDS(memcmp(room, "HTTP/1.", 7) == 0);
     }
     return good;
@@ -106,12 +111,14 @@ static void check_http(const uint8_t *data, size_t size, size_t room, size_t pie
     answer.bytes = data, answer.len = size, answer.piece = piece, answer.behind = '0';
     HOLDS(read_http(other, room, &parts) == good);
     if (good)
-        HOLDS(whole.status == parts.status && whole.len == parts.len && memcmp(whole.body, parts.body, whole.len) == 0);
+        HOLDS(whole.status == parts.status && whole.len == parts.len &&
+              memcmp(whole.body, parts.body, whole.len) == 0);
     free(one);
     free(other);
 }
 
-/* A byte for the protocol and the end, one for the number of IDs or the room, one for the pieces. */
+/* A byte for the protocol and the end, one for the number of IDs or the room, one for the
+ * pieces. */
 int fuzz_answers(const uint8_t *data, size_t size) {
     static asker *const asks[] = {ask_http, ask_resp, ask_flakeid};
     const unsigned kind = (unsigned)fuzz_take(&data, &size, 1);

@@ -19,7 +19,8 @@
 #include <unistd.h>
 
 static void check_failure(int rc, const struct sfid__error *err) {
-    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' && memchr(err->text, '\0', sizeof err->text) != NULL);
+    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' &&
+          memchr(err->text, '\0', sizeof err->text) != NULL);
 }
 
 /* ---- a page ----------------------------------------------------------------------- */
@@ -37,7 +38,8 @@ static union {
  * the second one those of the records.
  */
 static void a_page(const uint8_t *data, size_t size) {
-    const uint64_t how = fuzz_take(&data, &size, 1), records = fuzz_take(&data, &size, 1) % (RECORDS + 1);
+    const uint64_t how = fuzz_take(&data, &size, 1),
+                   records = fuzz_take(&data, &size, 1) % (RECORDS + 1);
     const size_t cut = (size_t)fuzz_take(&data, &size, 2);
     struct sfid__page_id id = {.layout = 7, .boot_id = {1}, .device = 2, .inode = 3};
     sfid__page_id_seal(&id);
@@ -57,7 +59,8 @@ static void a_page(const uint8_t *data, size_t size) {
     for (uint32_t i = 0; (how & 2) && i < records; i++)
         map.page.records[i].checksum = sfid__record_checksum(&map.page, i);
     const size_t bytes = how & 4 && cut < sizeof map.bytes ? cut : sizeof map.bytes;
-    void *copy = aligned_alloc(SFID__LINE, sizeof map.bytes); /* the size asked for is all that may be read */
+    /* the size asked for is all that may be read */
+    void *copy = aligned_alloc(SFID__LINE, sizeof map.bytes);
     HOLDS(copy != NULL);
     memcpy(copy, &map, sizeof map.bytes);
     uint32_t count = 77;
@@ -87,7 +90,8 @@ static void make_root(void) {
     struct sfid__error err;
     if (dir.fd >= 0)
         return;
-    HOLDS(mkdtemp(root) != NULL && sfid__dir_reopen(&dir, root, &err) == 0 && atexit(remove_root) == 0);
+    HOLDS(mkdtemp(root) != NULL && sfid__dir_reopen(&dir, root, &err) == 0 &&
+          atexit(remove_root) == 0);
 }
 
 static void write_file(const char *name, const void *data, size_t size) {
@@ -122,7 +126,8 @@ static void share_mark(uint64_t page) {
     struct sfid__position at;
     struct sfid__error err = {.code = 0};
     bool by_fd;
-    HOLDS(sfid__mark_take(&mark, &dir, &want, &at, &err) == 0 && sfid__mark_share(&mark, &by_fd, &err) == 0);
+    HOLDS(sfid__mark_take(&mark, &dir, &want, &at, &err) == 0 &&
+          sfid__mark_share(&mark, &by_fd, &err) == 0);
     const int rc = sfid__mark_join(&other, &dir, &want, page + 1, by_fd, &err);
     HOLDS(rc == SFID_ESTATE);
     check_failure(rc, &err);
@@ -132,8 +137,9 @@ static void share_mark(uint64_t page) {
 }
 
 /*
- * Takes two entries, a block apart, and six blank ones. A bit of the first byte says for each of the two whether its magic and
- * checksum are corrected, another one for both whether the format is the one before.
+ * Takes two entries, a block apart, and six blank ones. A bit of the first byte says for each of
+ * the two whether its magic and checksum are corrected, another one for both whether the format is
+ * the one before.
  */
 static void a_mark(const uint8_t *data, size_t size) {
     enum { ENTRY = 64, BLOCK = 4096, SERIAL = 24, SUM = 56 };
@@ -163,23 +169,29 @@ static void a_mark(const uint8_t *data, size_t size) {
     HOLDS(sfid_mark_check(NULL, 1) == SFID_EINVAL);
     struct sfid__position seen;
     const int looked = sfid__mark_look(&dir, 5, UINT64_C(0x0707070707070707), &seen, &err);
-    const int rc =
-        sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &at, &err);
+    const int rc = sfid__mark_take(
+        &mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0},
+        &at, &err);
     HOLDS(looked == rc);
     if (rc < 0) {
         check_failure(rc, &err);
         HOLDS(checked == 0 || rc == SFID_ESTATE);
         return;
     }
-    HOLDS(checked == 0 && seen.word == at.word && seen.page_nonce == at.page_nonce && seen.exact == at.exact &&
-          seen.damaged == at.damaged);
+    HOLDS(checked == 0 && seen.word == at.word && seen.page_nonce == at.page_nonce &&
+          seen.exact == at.exact && seen.damaged == at.damaged);
     const uint64_t next = at.word < UINT64_MAX ? at.word + 1 : at.word; /* a mark never goes back */
-    HOLDS(sfid__mark_write(&mark, (struct sfid__position){.word = next, .page_nonce = at.page_nonce + 1}, &err) == 0);
+    HOLDS(sfid__mark_write(&mark,
+                           (struct sfid__position){.word = next, .page_nonce = at.page_nonce + 1},
+                           &err) == 0);
     struct sfid__position again;
     sfid__mark_drop(&mark);
-    HOLDS(sfid__mark_take(&mark, &dir, &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0}, &again, &err) ==
-          0);
-    HOLDS(again.word == next && again.page_nonce == at.page_nonce + 1 && !again.exact && !again.damaged);
+    HOLDS(
+        sfid__mark_take(&mark, &dir,
+                        &(struct sfid__mark_want){5, UINT64_C(0x0707070707070707), false, false, 0},
+                        &again, &err) == 0);
+    HOLDS(again.word == next && again.page_nonce == at.page_nonce + 1 && !again.exact &&
+          !again.damaged);
     sfid__mark_drop(&mark);
     share_mark(again.page_nonce);
 }
@@ -192,8 +204,9 @@ static void hear_nothing(void *user, const sfid_event *event) { (void)user, (voi
 static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
     const uint64_t value = fuzz_take(data, size, 4);
     int64_t *const wide[] = {&opt->pid, &opt->pid_min, &opt->pid_max};
-    uint32_t *const narrow[] = {&opt->ttl_ms,       &opt->heartbeat_ms,   &opt->open_timeout_ms, &opt->max_wait_ms,
-                                &opt->max_ahead_ms, &opt->skew_budget_ms, &opt->max_skew_ms};
+    uint32_t *const narrow[] = {&opt->ttl_ms,      &opt->heartbeat_ms, &opt->open_timeout_ms,
+                                &opt->max_wait_ms, &opt->max_ahead_ms, &opt->skew_budget_ms,
+                                &opt->max_skew_ms};
     const uint64_t which = fuzz_take(data, size, 1) % 16;
     if (which < 3)
         *wide[which] = (int32_t)value;
@@ -212,7 +225,8 @@ static void set_numbers(sfid_options *opt, const uint8_t **data, size_t *size) {
 }
 
 static void an_option(const uint8_t *data, size_t size) {
-    static const sfid_layout layouts[] = {SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS), SFID_LAYOUT(36, 20, 8, 1000, 0), {0}};
+    static const sfid_layout layouts[] = {
+        SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS), SFID_LAYOUT(36, 20, 8, 1000, 0), {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
     struct sfid__settings settings;
     struct sfid__error err = {.code = 0};
@@ -243,7 +257,8 @@ static void an_option(const uint8_t *data, size_t size) {
 
 /* Checks which options fit the layout of a wide ID. */
 static void a_wide_option(const uint8_t *data, size_t size) {
-    static const sfid_wide_layout layouts[] = {{.kind = SFID_FLAKE}, {.kind = SFID_AWSFLAKE}, {.kind = SFID_UUID7}, {0}};
+    static const sfid_wide_layout layouts[] = {
+        {.kind = SFID_FLAKE}, {.kind = SFID_AWSFLAKE}, {.kind = SFID_UUID7}, {0}};
     const uint64_t which = fuzz_take(&data, &size, 1);
     struct sfid__settings settings;
     struct sfid__error err = {.code = 0};
@@ -260,7 +275,8 @@ static void a_wide_option(const uint8_t *data, size_t size) {
     if (rc < 0)
         check_failure(rc, &err);
     else
-        HOLDS(settings.plan.by_host == (layouts[which & 3].kind != SFID_UUID7) && settings.opt.layout == &settings.plan.engine);
+        HOLDS(settings.plan.by_host == (layouts[which & 3].kind != SFID_UUID7) &&
+              settings.opt.layout == &settings.plan.engine);
     sfid__options_end(&settings);
 }
 

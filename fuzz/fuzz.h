@@ -43,7 +43,8 @@ int fuzz_words(const uint8_t *data, size_t size);
         } \
     } while (0)
 
-/* Copies the bytes (or makes room for them) without slack, so that any other access is caught. nul: adds a NUL. */
+/* Copies the bytes (or makes room for them) without slack, so that any other access is caught. nul:
+ * adds a NUL. */
 static inline char *fuzz_copy(const uint8_t *data, size_t size, int nul) {
     char *copy = malloc(size + (size_t)nul + (size == 0));
     HOLDS(copy != NULL);

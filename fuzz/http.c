@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* http.c - any bytes as heads of HTTP requests, and as queries: within the bytes, and alike whatever part has come. */
+/* http.c - any bytes as heads of HTTP requests, and as queries: within the bytes, and alike
+ * whatever part has come. */
 #include "serve/http.h"
 
 #include "fuzz.h"
@@ -31,7 +32,8 @@ static void check_query(struct slice query) {
 static void check_request(const char *bytes, int used, const struct http_request *request) {
     const size_t size = (size_t)used;
     HOLDS(size <= HTTP_HEAD_MOST && memcmp(bytes + size - 2, "\r\n", 2) == 0);
-    HOLDS(request->method.len > 0 && inside(request->method, bytes, size) && inside(request->target, bytes, size));
+    HOLDS(request->method.len > 0 && inside(request->method, bytes, size) &&
+          inside(request->target, bytes, size));
     HOLDS(memchr(bytes, '\0', size) == NULL && inside(request->host, bytes, size));
     if (host_is_local(request->host))
         HOLDS(memchr(request->host.at, '@', request->host.len) == NULL);
@@ -47,8 +49,10 @@ int fuzz_http(const uint8_t *data, size_t size) {
     check_query((struct slice){bytes, size});
     for (size_t at = 0; at < size;) {
         const int used = http_read(bytes + at, size - at, &request);
-        HOLDS(used >= 0 || used == HTTP_MALFORMED || used == HTTP_TOO_LONG || used == HTTP_BAD_VERSION);
-        HOLDS(inside(request.method, bytes + at, size - at) && inside(request.target, bytes + at, size - at));
+        HOLDS(used >= 0 || used == HTTP_MALFORMED || used == HTTP_TOO_LONG ||
+              used == HTTP_BAD_VERSION);
+        HOLDS(inside(request.method, bytes + at, size - at) &&
+              inside(request.target, bytes + at, size - at));
         if (used == 0)
             HOLDS(size - at < HTTP_HEAD_MOST);
         if (used <= 0)
@@ -56,7 +60,8 @@ int fuzz_http(const uint8_t *data, size_t size) {
         check_request(bytes + at, used, &request);
         HOLDS(http_read(bytes + at, (size_t)used - 1, &part) == 0);
         HOLDS(http_read(bytes + at, (size_t)used / 2, &part) == 0);
-        HOLDS(http_read(bytes + at, (size_t)used, &part) == used && part.keep == request.keep && part.body == request.body);
+        HOLDS(http_read(bytes + at, (size_t)used, &part) == used && part.keep == request.keep &&
+              part.body == request.body);
         at += (size_t)used;
     }
     free(bytes);

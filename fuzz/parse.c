@@ -41,8 +41,10 @@ static void refused_by_all(const sfid_layout *l) {
     sfid_layout_facts facts;
     sfid_field fields[SFID_LAYOUT_FIELDS];
     uint64_t tick;
-    HOLDS(sfid_layout_format(l, text, sizeof text) == SFID_EINVAL && sfid_layout_describe(l, &facts) == SFID_EINVAL);
-    HOLDS(sfid_layout_fields(l, fields, SFID_LAYOUT_FIELDS) == SFID_EINVAL && sfid_tick_at(l, 0, &tick) == SFID_EINVAL);
+    HOLDS(sfid_layout_format(l, text, sizeof text) == SFID_EINVAL &&
+          sfid_layout_describe(l, &facts) == SFID_EINVAL);
+    HOLDS(sfid_layout_fields(l, fields, SFID_LAYOUT_FIELDS) == SFID_EINVAL &&
+          sfid_tick_at(l, 0, &tick) == SFID_EINVAL);
     HOLDS(sfid_min_at(l, 0) == SFID_EINVAL && sfid_max_at(l, 0) == SFID_EINVAL);
 }
 
@@ -50,7 +52,8 @@ static void narrow(const sfid_layout *l, int64_t id) {
     sfid_parts parts = {1, 2, 3, 4}, many;
     int64_t back = -1;
     uint64_t tick = 0;
-    const int rc = sfid_parse(l, id, &parts); /* with an invalid layout the result may be wrong, but there is no crash */
+    /* with an invalid layout the result may be wrong, but there is no crash */
+    const int rc = sfid_parse(l, id, &parts);
     HOLDS(sfid_parse_n(l, &id, 1, &many) == rc && sfid_parse_n(l, NULL, 0, NULL) == 0);
     HOLDS(sfid_parse(l, id, NULL) == SFID_EINVAL && sfid_parse_n(l, NULL, 1, &many) == SFID_EINVAL);
     if (sfid_layout_check(l) < 0) {
@@ -58,7 +61,8 @@ static void narrow(const sfid_layout *l, int64_t id) {
         return;
     }
     if (rc != 0) {
-        HOLDS(rc == SFID_EINVAL && parts.tick == 1 && parts.pid == 2 && parts.seq == 3 && parts.unix_ms == 4);
+        HOLDS(rc == SFID_EINVAL && parts.tick == 1 && parts.pid == 2 && parts.seq == 3 &&
+              parts.unix_ms == 4);
         HOLDS(many.tick == UINT64_MAX);
         return;
     }
@@ -66,8 +70,10 @@ static void narrow(const sfid_layout *l, int64_t id) {
     char text[SFID_LAYOUT_STR_LEN];
     sfid_layout same;
     const int formatted = sfid_layout_format(l, text, sizeof text);
-    HOLDS(formatted == 0 ? sfid_layout_parse(text, &same) == 0 && same.time_shift == l->time_shift : formatted == SFID_EINVAL);
-    HOLDS(id >= 0 && parts.tick <= l->max_tick && parts.pid <= l->max_pid && parts.seq <= l->max_seq);
+    HOLDS(formatted == 0 ? sfid_layout_parse(text, &same) == 0 && same.time_shift == l->time_shift
+                         : formatted == SFID_EINVAL);
+    HOLDS(id >= 0 && parts.tick <= l->max_tick && parts.pid <= l->max_pid &&
+          parts.seq <= l->max_seq);
     HOLDS(sfid_compose(l, &parts, &back) == 0 && back == id);
     HOLDS(sfid_tick_at(l, parts.unix_ms, &tick) == 0 && tick == parts.tick);
     HOLDS(sfid_min_at(l, parts.unix_ms) <= id && id <= sfid_max_at(l, parts.unix_ms));
@@ -84,11 +90,14 @@ static void any_parts(const sfid_layout *l, const sfid_parts *in) {
     else if (in->tick > l->max_tick)
         HOLDS(rc == SFID_EOVERFLOW && id == -1);
     else
-        HOLDS(rc == 0 && sfid_parse(l, id, &out) == 0 && out.tick == in->tick && out.pid == in->pid && out.seq == in->seq);
+        HOLDS(rc == 0 && sfid_parse(l, id, &out) == 0 && out.tick == in->tick &&
+              out.pid == in->pid && out.seq == in->seq);
     uint64_t tick = 77;
     const int at = sfid_tick_at(l, in->unix_ms, &tick);
-    HOLDS(at == 0 ? tick <= l->max_tick : tick == 77 && at == (in->unix_ms < l->epoch_ms ? SFID_ECLOCK : SFID_EOVERFLOW));
-    HOLDS(sfid_min_at(l, in->unix_ms) >= 0 && sfid_min_at(l, in->unix_ms) <= sfid_max_at(l, in->unix_ms));
+    HOLDS(at == 0 ? tick <= l->max_tick
+                  : tick == 77 && at == (in->unix_ms < l->epoch_ms ? SFID_ECLOCK : SFID_EOVERFLOW));
+    HOLDS(sfid_min_at(l, in->unix_ms) >= 0 &&
+          sfid_min_at(l, in->unix_ms) <= sfid_max_at(l, in->unix_ms));
 }
 
 static void wide(const sfid_wide_layout *l, sfid_wide id, const sfid_wide_parts *any) {
@@ -102,30 +111,37 @@ static void wide(const sfid_wide_layout *l, sfid_wide id, const sfid_wide_parts 
         HOLDS(rc == SFID_EINVAL && sfid_wide_compose(l, any, &back) == SFID_EINVAL);
         HOLDS(sfid_wide_layout_format(l, text, sizeof text) == SFID_EINVAL &&
               sfid_wide_layout_fields(l, fields, SFID_LAYOUT_FIELDS) == SFID_EINVAL);
-        HOLDS(sfid_wide_min_at(l, 0, &low) == SFID_EINVAL && sfid_wide_max_at(l, 0, &high) == SFID_EINVAL && low.low == 77);
+        HOLDS(sfid_wide_min_at(l, 0, &low) == SFID_EINVAL &&
+              sfid_wide_max_at(l, 0, &high) == SFID_EINVAL && low.low == 77);
         return;
     }
-    HOLDS(sfid_wide_min_at(l, parts.unix_ms, &low) == 0 && sfid_wide_max_at(l, parts.unix_ms, &high) == 0);
+    HOLDS(sfid_wide_min_at(l, parts.unix_ms, &low) == 0 &&
+          sfid_wide_max_at(l, parts.unix_ms, &high) == 0);
     if (rc == 0)
-        HOLDS(sfid_wide_compose(l, &parts, &back) == 0 && sfid_wide_compare(back, id) == 0 && sfid_wide_compare(low, id) <= 0 &&
-              sfid_wide_compare(id, high) <= 0);
+        HOLDS(sfid_wide_compose(l, &parts, &back) == 0 && sfid_wide_compare(back, id) == 0 &&
+              sfid_wide_compare(low, id) <= 0 && sfid_wide_compare(id, high) <= 0);
     else
         HOLDS((rc == SFID_EINVAL || rc == SFID_EOVERFLOW) && parts.tick == 1 && parts.unix_ms == 5);
     const int made = sfid_wide_compose(l, any, &back);
     if (made == 0)
-        HOLDS(sfid_wide_parse(l, back, &again) == 0 && again.tick == any->tick && again.pid == any->pid && again.seq == any->seq &&
-              again.random == any->random);
+        HOLDS(sfid_wide_parse(l, back, &again) == 0 && again.tick == any->tick &&
+              again.pid == any->pid && again.seq == any->seq && again.random == any->random);
     else
-        HOLDS(made == (any->pid > facts.max_pid || any->seq > facts.max_seq || any->random > facts.max_random ? SFID_EINVAL
-                                                                                                              : SFID_EOVERFLOW));
+        HOLDS(made == (any->pid > facts.max_pid || any->seq > facts.max_seq ||
+                               any->random > facts.max_random
+                           ? SFID_EINVAL
+                           : SFID_EOVERFLOW));
 }
 
 int fuzz_parse(const uint8_t *data, size_t size) {
     const uint64_t id = fuzz_take(&data, &size, 8), high = fuzz_take(&data, &size, 8);
-    const unsigned narrower = (unsigned)fuzz_take(&data, &size, 1) & 63; /* small numbers are valid more often */
-    const sfid_wide_parts any = {fuzz_take(&data, &size, 8) >> narrower, fuzz_take(&data, &size, 6) >> narrower,
-                                 fuzz_take(&data, &size, 4) >> (narrower & 31), fuzz_take(&data, &size, 6) >> narrower, 0};
-    const sfid_wide_layout w = {(sfid_wide_kind)(fuzz_take(&data, &size, 1) & 7), (uint32_t)fuzz_take(&data, &size, 1) >> 7,
+    /* small numbers are valid more often */
+    const unsigned narrower = (unsigned)fuzz_take(&data, &size, 1) & 63;
+    const sfid_wide_parts any = {
+        fuzz_take(&data, &size, 8) >> narrower, fuzz_take(&data, &size, 6) >> narrower,
+        fuzz_take(&data, &size, 4) >> (narrower & 31), fuzz_take(&data, &size, 6) >> narrower, 0};
+    const sfid_wide_layout w = {(sfid_wide_kind)(fuzz_take(&data, &size, 1) & 7),
+                                (uint32_t)fuzz_take(&data, &size, 1) >> 7,
                                 (int64_t)fuzz_take(&data, &size, 8) >> 16};
     const sfid_layout l = some_layout(&data, &size);
     const sfid_parts parts = {any.tick, any.pid, any.seq, (int64_t)high >> narrower};

@@ -29,11 +29,13 @@ const char sfid__lease_lua[] = "short", sfid__lease_sha[] = "short"; /* never us
 static struct {
     const uint8_t *data;
     size_t size, chunk, greeted;
-    bool lines, greets, cuts, late; /* cuts: the connection is lost; late: only after the greeting */
+    /* cuts: the connection is lost; late: only after the greeting */
+    bool lines, greets, cuts, late;
 } server;
 
-enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned turn, struct sfid__deadline *deadline, struct sfid__error *why) {
+enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri,
+                                       struct sfid__resolver *resolver, unsigned turn,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     (void)uri, (void)resolver, (void)turn, (void)deadline;
     if (server.size == 0) {
         sfid__fail(why, SFID_EREDIS, "the server does not answer");
@@ -45,8 +47,8 @@ enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__
     return SFID__REPLY_OK;
 }
 
-enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
-                                       struct sfid__error *why) {
+enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     (void)deadline;
     HOLDS(w->fd == 1000 && bytes != NULL && n > 0);
     if (!server.cuts || (server.late && server.greeted < sizeof GREETING - 1))
@@ -57,7 +59,8 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
 
 /* Makes the next reply from lines. */
 static size_t put_lines(char *out, size_t room) {
-    const uint8_t *end = server.size ? memmem(server.data, server.size, "\n\n", 2) : NULL, *p = server.data;
+    const uint8_t *end = server.size ? memmem(server.data, server.size, "\n\n", 2) : NULL,
+                  *p = server.data;
     const size_t len = end ? (size_t)(end - p) : server.size;
     size_t count = 1, n;
     for (size_t i = 0; i < len; i++)
@@ -79,8 +82,9 @@ static size_t put_lines(char *out, size_t room) {
     return n;
 }
 
-enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
-                                          struct sfid__deadline *deadline, struct sfid__error *why) {
+enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size,
+                                          size_t *n, struct sfid__deadline *deadline,
+                                          struct sfid__error *why) {
     (void)deadline;
     HOLDS(w->fd == 1000 && size > sizeof GREETING);
     if (server.greeted < sizeof GREETING - 1) {
@@ -104,8 +108,8 @@ enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *byte
     return SFID__REPLY_OK;
 }
 
-bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned turn,
-                           struct sfid__deadline *deadline) {
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                           unsigned turn, struct sfid__deadline *deadline) {
     (void)uri, (void)resolver, (void)turn, (void)deadline;
     return server.late;
 }
@@ -117,7 +121,8 @@ void sfid__wire_leave(struct sfid__wire *w) { *w = SFID__WIRE_NONE; }
 /* ---- promises -------------------------------------------------------------------- */
 
 static void check_failure(int rc, const struct sfid__error *err) {
-    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' && memchr(err->text, '\0', sizeof err->text) != NULL);
+    HOLDS(rc < 0 && err->code == rc && err->text[0] != '\0' &&
+          memchr(err->text, '\0', sizeof err->text) != NULL);
     for (const char *c = err->text; *c; c++)
         HOLDS((unsigned char)*c >= ' ' && *c != 0x7f);
 }
@@ -125,10 +130,12 @@ static void check_failure(int rc, const struct sfid__error *err) {
 static void check_reply(const struct sfid__redis_reply *reply) {
     HOLDS(reply->count <= reply->most);
     for (unsigned i = 0; i < reply->count; i++)
-        HOLDS(reply->strings[i] >= reply->bytes && memchr(reply->strings[i], '\0', SFID__REPLY_STRING) != NULL);
+        HOLDS(reply->strings[i] >= reply->bytes &&
+              memchr(reply->strings[i], '\0', SFID__REPLY_STRING) != NULL);
 }
 
-static void check_exchange(int rc, const struct sfid__redis_reply *reply, const struct sfid__error *err) {
+static void check_exchange(int rc, const struct sfid__redis_reply *reply,
+                           const struct sfid__error *err) {
     check_reply(reply);
     HOLDS(rc < 0 ? reply->class != SFID__REPLY_OK : reply->class == SFID__REPLY_OK);
     if (rc == 0)
@@ -145,13 +152,17 @@ static void an_exchange(const struct sfid__uri *uri) {
     sfid__reply_of_many(&reply, &room);
     HOLDS(sfid__connection_new(&c, uri, SFID__PEER_SERVER, "app", &err) == 0);
     for (int i = 0; i < 3; i++) {
-        const int rc = sfid__connection_exchange(c, &(struct sfid__question){1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err);
+        const int rc = sfid__connection_exchange(
+            c, &(struct sfid__question){1, argv, NULL, SFID__FOREVER, NULL}, &reply, &err);
         check_exchange(rc, &reply, &err);
-        HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL); /* the server's line is shown, unless it repeats that */
+        /* the server's line is shown, unless it repeats that */
+        HOLDS(rc == 0 || strstr(err.text, PASSWORD) == NULL);
     }
-    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){0, argv, NULL, SFID__FOREVER, NULL}, &reply, &err) < 0);
-    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL}, &reply,
-                                    &err) < 0);
+    HOLDS(sfid__connection_exchange(c, &(struct sfid__question){0, argv, NULL, SFID__FOREVER, NULL},
+                                    &reply, &err) < 0);
+    HOLDS(sfid__connection_exchange(
+              c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, SFID__FOREVER, NULL},
+              &reply, &err) < 0);
     sfid__connection_drop(c);
 }
 
@@ -161,7 +172,8 @@ static void a_route(const struct sfid__uri *uri) {
     struct sfid__redis_reply reply = {.count = 0};
     struct sfid__route route;
     struct sfid__error err = {.code = 0};
-    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, sfid__deadline_now_ms() + 60000, NULL};
+    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL,
+                                     sfid__deadline_now_ms() + 60000, NULL};
     sfid__reply_of_few(&reply, &room);
     HOLDS(sfid__route_begin(&route, uri, "app", &err) == 0);
     for (int i = 0; i < 2; i++)
@@ -183,18 +195,21 @@ static void a_look(const struct sfid__settings *settings) {
     char holders[300];
     unsigned most = 300;
     HOLDS(sfid__redis_app_begin(&app, settings, &err) == 0);
-    const int rc = sfid__redis_look(&app, &view, see_pid, &most, (struct sfid__deadline){.at_ms = SFID__FOREVER}, &err);
+    const int rc = sfid__redis_look(&app, &view, see_pid, &most,
+                                    (struct sfid__deadline){.at_ms = SFID__FOREVER}, &err);
     if (rc < 0)
         check_failure(rc, &err);
     else
-        HOLDS(view.known <= SFID__APP_CURRENT && memchr(view.state, '\0', sizeof view.state) != NULL);
+        HOLDS(view.known <= SFID__APP_CURRENT &&
+              memchr(view.state, '\0', sizeof view.state) != NULL);
     sfid__redis_holders(&app, holders, sizeof holders, SFID__FOREVER, NULL);
     HOLDS(memchr(holders, '\0', sizeof holders) != NULL);
     sfid__redis_app_end(&app);
 }
 
-static void check_answer(const struct sfid__store *store, enum sfid__lease_answer answer, const struct sfid__lease_event *grant,
-                         const struct sfid__error *err, const struct sfid__lease_action *lease) {
+static void check_answer(const struct sfid__store *store, enum sfid__lease_answer answer,
+                         const struct sfid__lease_event *grant, const struct sfid__error *err,
+                         const struct sfid__lease_action *lease) {
     if (answer == SFID__GRANTED && lease->limit == 0)
         HOLDS(grant->floor <= grant->limit && grant->limit <= store->terms.end);
     else if (answer == SFID__GRANTED)
@@ -219,8 +234,8 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
     HOLDS(sfid__store_redis.make(&store, settings, "machine:0", &err) == 0);
     for (int i = 0; i < 2; i++) {
         err = (struct sfid__error){.code = 0};
-        const enum sfid__lease_answer answer =
-            renew ? store->ops->renew(store, &ask, &grant, &err) : store->ops->claim(store, &ask, &grant, &err);
+        const enum sfid__lease_answer answer = renew ? store->ops->renew(store, &ask, &grant, &err)
+                                                     : store->ops->claim(store, &ask, &grant, &err);
         check_answer(store, answer, &grant, &err, &ask);
     }
     if (renew)
@@ -232,17 +247,19 @@ static void a_lease(const struct sfid__settings *settings, bool renew) {
 static void a_line(const uint8_t *data, size_t size) {
     char *line = fuzz_copy(data, size, 1);
     const struct sfid__reply_meaning m = sfid__reply_classify(line);
-    HOLDS(m.class > SFID__REPLY_OK && m.class <= SFID__REPLY_CONFIG && (m.code == SFID_EREDIS || m.code == SFID_EAUTH));
+    HOLDS(m.class > SFID__REPLY_OK && m.class <= SFID__REPLY_CONFIG &&
+          (m.code == SFID_EREDIS || m.code == SFID_EAUTH));
     HOLDS(m.known != NULL && (m.known[0] != '\0' || m.class == SFID__REPLY_CONFIG));
     free(line);
 }
 
 /* Returns settings for a server, sentinels, or a cluster. */
 static struct sfid__settings *settings_of(unsigned kind) {
-    static const char *const stores[] = {"redis://" USER ":" PASSWORD "@localhost/3",
-                                         "redis+sentinel://" USER ":" PASSWORD "@a:1,b:2/main?sentinel_user=" USER
-                                         "&sentinel_password=" PASSWORD,
-                                         "redis+cluster://" USER ":" PASSWORD "@a:1,b:2?registration=off"};
+    static const char *const stores[] = {
+        "redis://" USER ":" PASSWORD "@localhost/3",
+        "redis+sentinel://" USER ":" PASSWORD "@a:1,b:2/main?sentinel_user=" USER
+        "&sentinel_password=" PASSWORD,
+        "redis+cluster://" USER ":" PASSWORD "@a:1,b:2?registration=off"};
     static struct sfid__settings settings[3];
     static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1766361600000);
     struct sfid__error err;
@@ -257,7 +274,8 @@ static struct sfid__settings *settings_of(unsigned kind) {
 }
 
 int fuzz_replies(const uint8_t *data, size_t size) {
-    const unsigned what = (unsigned)fuzz_take(&data, &size, 1), how = (unsigned)fuzz_take(&data, &size, 1);
+    const unsigned what = (unsigned)fuzz_take(&data, &size, 1),
+                   how = (unsigned)fuzz_take(&data, &size, 1);
     struct sfid__settings *settings = settings_of(0);
     settings->opt.on_unknown = what & 64 ? SFID_TRUST : SFID_WAIT_OUT;
     server.data = data;

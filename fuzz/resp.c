@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* resp.c - any bytes as commands of Redis's protocol: within limits and within the bytes, whatever part has come. */
+/* resp.c - any bytes as commands of Redis's protocol: within limits and within the bytes, whatever
+ * part has come. */
 #include "serve/resp.h"
 
 #include "fuzz.h"

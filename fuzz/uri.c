@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* uri.c - any bytes as a store's URL. An accepted one is within bounds. An error's text does not depend on user and password. */
+/* uri.c - any bytes as a store's URL. An accepted one is within bounds. An error's text does not
+ * depend on user and password. */
 #include "redis/uri.h"
 
 #include "fuzz.h"
@@ -11,21 +12,26 @@ static bool ended(const char *text, size_t size) { return memchr(text, '\0', siz
 
 static void check_accepted(const struct sfid__uri *u) {
     char shown[SFID__URI_SHOWN];
-    HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) && ended(u->master, sizeof u->master) &&
-          ended(u->path, sizeof u->path) && ended(u->client_name, sizeof u->client_name) &&
+    HOLDS(ended(u->user, sizeof u->user) && ended(u->password, sizeof u->password) &&
+          ended(u->master, sizeof u->master) && ended(u->path, sizeof u->path) &&
+          ended(u->client_name, sizeof u->client_name) &&
           ended(u->named_hosts, sizeof u->named_hosts));
     HOLDS((u->nodes == 0) != (u->path[0] == '\0') && u->nodes <= SFID__URI_NODES);
     HOLDS(u->kind != SFID__URI_SERVER || u->nodes <= 1);
     HOLDS((u->kind == SFID__URI_SENTINEL) == (u->master[0] != '\0'));
     for (unsigned i = 0; i < u->nodes; i++)
-        HOLDS(ended(u->node[i].host, sizeof u->node[i].host) && u->node[i].host[0] && u->node[i].port > 0);
+        HOLDS(ended(u->node[i].host, sizeof u->node[i].host) && u->node[i].host[0] &&
+              u->node[i].port > 0);
     HOLDS((u->cert[0] == '\0') == (u->key[0] == '\0'));
-    HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0' || u->sentinel_password_file[0] != '\0');
+    HOLDS(u->sentinel_user[0] == '\0' || u->sentinel_password[0] != '\0' ||
+          u->sentinel_password_file[0] != '\0');
     HOLDS(u->user[0] == '\0' || u->password[0] != '\0' || u->password_file[0] != '\0');
     HOLDS(u->password[0] == '\0' || u->password_file[0] == '\0');
-    HOLDS(u->sni[0] != '.' && u->sni[0] != '%'); /* OpenSSL would take them for many names, or any */
+    /* OpenSSL would take them for many names, or any */
+    HOLDS(u->sni[0] != '.' && u->sni[0] != '%');
     HOLDS(u->named_hosts[0] == '\0' || u->kind != SFID__URI_SERVER);
-    sfid__named_hosts_have(u->named_hosts, u->node[0].host, &(struct sockaddr){.sa_family = AF_UNIX});
+    sfid__named_hosts_have(u->named_hosts, u->node[0].host,
+                           &(struct sockaddr){.sa_family = AF_UNIX});
     HOLDS(u->password_file[0] == '\0' || u->password_file[0] == '/');
     HOLDS(u->path[0] == '\0' || u->path[0] == '/');
     HOLDS(u->db <= INT32_MAX);
@@ -36,7 +42,8 @@ static void check_accepted(const struct sfid__uri *u) {
     HOLDS(ended(shown, sizeof shown) && strlen(shown) < sizeof shown - 1);
 }
 
-/* Replaces letters and digits of a possible user and password by x, except in escapes. Returns false if there are none. */
+/* Replaces letters and digits of a possible user and password by x, except in escapes. Returns
+ * false if there are none. */
 static bool mask(char *url) {
     char *from = strstr(url, "://"), *to = strrchr(url, '@');
     if (from == NULL || to == NULL || to < from)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* words.c - user input of the command: times, zones, numbers, invalid layouts, and options. The first byte says which. */
+/* words.c - user input of the command: times, zones, numbers, invalid layouts, and options. The
+ * first byte says which. */
 #include "args/args.h"
 
 #include "args/layout_fault.h"
@@ -18,7 +19,8 @@ static void comes_back(int64_t unix_ms, const struct zone *zone) {
     struct date date = {.zone = *zone};
     struct moment back;
     *put_date(&date, text, unix_ms) = '\0';
-    HOLDS(strlen(text) < DATE_ROOM && read_time(text, now, &back) == NULL && back.unix_ms == unix_ms && !back.more);
+    HOLDS(strlen(text) < DATE_ROOM && read_time(text, now, &back) == NULL &&
+          back.unix_ms == unix_ms && !back.more);
 }
 
 static void a_time(const char *text) {
@@ -26,7 +28,8 @@ static void a_time(const char *text) {
     const char *wrong = read_time(text, now, &m);
     if (wrong)
         HOLDS(wrong[0] != '\0');
-    else if (m.unix_ms > INT64_MIN + 86400000 && m.unix_ms < INT64_MAX - 86400000) /* its date exists in every zone */
+    /* its date exists in every zone */
+    else if (m.unix_ms > INT64_MIN + 86400000 && m.unix_ms < INT64_MAX - 86400000)
         comes_back(m.unix_ms, &(struct zone){.kind = ZONE_UTC});
 }
 
@@ -38,7 +41,8 @@ static void a_zone(const char *text) {
         return;
     }
     HOLDS(zone.kind != ZONE_FIXED || (zone.shift > -86400 && zone.shift < 86400));
-    for (int64_t ms = INT64_C(-62135596800001); ms < INT64_C(300000000000000); ms += INT64_C(23456789012345))
+    for (int64_t ms = INT64_C(-62135596800001); ms < INT64_C(300000000000000);
+         ms += INT64_C(23456789012345))
         comes_back(ms, &zone);
 }
 
@@ -92,7 +96,8 @@ static void values(const struct args *args) {
     HOLDS(!args_between(args, COUNT, 5, 50, &between) || (between >= 5 && between <= 50));
     HOLDS(!args_app(args, APP, &app) || is_app_name(app));
     HOLDS(!args_directory(args, DIRECTORY, &directory) || directory[0] != '\0');
-    HOLDS(args->value[TIME] == NULL || args_time(args, TIME, now, &moment) == (read_time(args->value[TIME], now, &moment) == NULL));
+    HOLDS(args->value[TIME] == NULL || args_time(args, TIME, now, &moment) ==
+                                           (read_time(args->value[TIME], now, &moment) == NULL));
     HOLDS(!args_layout(args, LAYOUT, &layout) || sfid_layout_check(&layout) == 0);
     HOLDS(args_given(args, needed, 1) == (args->value[COUNT] != NULL));
     HOLDS(args_no_operands(args, "") == (args->operand_count == 0));

@@ -2,10 +2,8 @@
 /**
  * sfid.h - unique, time-ordered 64-bit IDs without a round trip.
  *
- *     sfid *g = NULL;
- *     if (sfid_open_app(&g, "orders", "local") < 0) { puts(sfid_last_error(g)); sfid_close(g); return 1; }
- *     int64_t id = sfid_next(g);
- *     sfid_close(g);
+ *     sfid *g = NULL; if (sfid_open_app(&g, "orders", "local") < 0) { puts(sfid_last_error(g));
+ *     sfid_close(g); return 1; } int64_t id = sfid_next(g); sfid_close(g);
  *
  * No two IDs of one app name are ever equal, over threads, forked children,
  * processes and restarts. doc/safety.md lists the assumptions. A call that
@@ -159,23 +157,27 @@ typedef struct sfid sfid;
  *                     user of its own, which no other server knows (doc/pool.md).
  *                     A URL is as above, without pids, pid_min and pid_max
  *
- * Returns 0, or
- *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and wide are both set
- *   SFID_ENOMEM       out of memory, or no thread could be made (RLIMIT_NPROC)
- *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; the app is shared with other settings
- *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text says who holds
+ * Returns 0, or SFID_EINVAL       out or opt is NULL; an option is out of range (the text names
+ *   it); layout and wide are both set SFID_ENOMEM       out of memory, or no thread could be made
+ *   (RLIMIT_NPROC) SFID_EBUSY        another process of this host, or another handle, holds
+ *   opt->pid; the app is shared with other settings SFID_ENOPID       all pids are taken, or the
+ *   server does not know the app (the text says who holds
  *                     them, and until when)
  *   SFID_ELEASE       share is 2, and no process shares the app now
  *   SFID_EREDIS       the server cannot be reached, or does not answer as it should
- *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names it); with
- *                     TLS, the server's certificate fails a check, or the server wants one from the client;
- *                     a sentinel or node names a host that it may not name
- *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the server's; or a fixed
- *                     pid's mark is further ahead than a right clock writes it (sfid_mark_look(); the text has the cure)
+ *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names
+ *                     it); with
+ *                     TLS, the server's certificate fails a check, or the server wants one from the
+ *                     client; a sentinel or node names a host that it may not name
+ *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the
+ *                     server's; or a fixed pid's mark is further ahead than a right clock writes it
+ *                     (sfid_mark_look(); the text has the cure)
  *   SFID_EOVERFLOW    the clock is past the layout's end
  *   SFID_ELAYOUT      this app has another layout on this host, or another layout, ttl_ms,
- *                     skew_budget_ms, short_ms or min_good on the server, or not all of these pids there
- *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or RLIMIT_FSIZE is below 256 KiB
+ *                     skew_budget_ms, short_ms or min_good on the server, or not all of these pids
+ *                     there
+ *   SFID_ESTATE       a directory or file cannot be used (the text says which and why), or
+ *                     RLIMIT_FSIZE is below 256 KiB
  *   SFID_EUNSUPPORTED this build cannot use the store
  * Threads: any (different out). Fork: the handle is shared with children. Signals: not safe.
  */
@@ -267,28 +269,41 @@ SFID_API int64_t sfid_pid(const sfid *g);
 
 /** What a generator is doing, from sfid_status(). */
 typedef struct sfid_status_info {
-    int open;                      /**< 1 while IDs may be generated, as sfid_ready(); otherwise 0 */
-    int last_code;                 /**< the last error of any call on this handle in this process, or 0 */
+    int open;                      /**< 1 while IDs may be generated, as sfid_ready(); otherwise
+                                        0 */
+    int last_code;                 /**< the last error of any call on this handle in this process,
+                                        or 0 */
     int64_t pid;                   /**< the pid held, or last held; -1 before the first */
-    int64_t window_ms;             /**< time left in the window; 0: it is over; INT64_MAX: it ends with the layout */
+    int64_t window_ms;             /**< time left in the window; 0: it is over; INT64_MAX: it ends
+                                        with the layout */
     int64_t ahead_ms;              /**< how far the next ID's tick is ahead of the clock, or 0 */
-    uint64_t issued;               /**< IDs generated since sfid_open() by this handle's whole fork family */
+    uint64_t issued;               /**< IDs generated since sfid_open() by this handle's whole fork
+                                        family */
     uint64_t waits;                /**< calls of this process that slept */
-    uint64_t refused;              /**< calls of this process refused: sequence used up, or clock set back */
+    uint64_t refused;              /**< calls of this process refused: sequence used up, or clock
+                                        set back */
     uint64_t regressions;          /**< clock steps back of over 1 s, seen on this page */
     int64_t largest_regression_ms; /**< the largest such step */
     uint64_t losses;               /**< how often this process found the pid lost */
-    uint64_t renewals;             /**< how often the window of this pid was extended; another pid begins at 0 */
-    uint64_t renew_failures;       /**< failed renewals of this process since the last one that succeeded */
-    int keeper_here;               /**< 1 if this process runs the generator's keeper; with share, one process at most does */
-    int connected;                 /**< 1 while the store's server answers this process; 0 without one, or before it was asked */
+    uint64_t renewals;             /**< how often the window of this pid was extended; another pid
+                                        begins at 0 */
+    uint64_t renew_failures;       /**< failed renewals of this process since the last one that
+                                        succeeded */
+    int keeper_here;               /**< 1 if this process runs the generator's keeper; with share,
+                                        one process at most does */
+    int connected;                 /**< 1 while the store's server answers this process; 0 without
+                                        one, or before it was asked */
     char identity[160];            /**< machine_id:slot; empty without an app */
-    int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this process's last renewal */
+    int64_t skew_ms;               /**< how far this host's clock was ahead of the server's at this
+                                        process's last renewal */
     uint64_t first_tick;           /**< first tick of the window */
     uint64_t limit_tick;           /**< end of the window, exclusive */
-    int64_t replicas;              /**< replicas that had this process's last claim; -1: not known, or the URL has no replicas=N */
-    int64_t shared;                /**< 1 if other processes may share the page: then counts include theirs, on that page */
-    int64_t left;                  /**< 1 after a close in this process that left the pid resumable, as SFID_EVENT_LEFT says */
+    int64_t replicas;              /**< replicas that had this process's last claim; -1: not known,
+                                        or the URL has no replicas=N */
+    int64_t shared;                /**< 1 if other processes may share the page: then counts include
+                                        theirs, on that page */
+    int64_t left;                  /**< 1 after a close in this process that left the pid resumable,
+                                        as SFID_EVENT_LEFT says */
     uint64_t reserved[9];          /**< zero */
 } sfid_status_info;
 
@@ -335,9 +350,9 @@ SFID_API const char *sfid_last_error(const sfid *g);
  * a second, 500 for wide IDs or with share). The page stays up to its last
  * record, 192 bytes for each open.
  *
- * g may be NULL. Closing a handle again does nothing. Closing it inside its own
- * on_event does nothing either. If sfid_open() failed, the handle is freed.
- * Threads: once per handle and process. Fork: parent and child each close their own. Signals: not safe.
+ * g may be NULL. Closing a handle again does nothing. Closing it inside its own on_event does
+ * nothing either. If sfid_open() failed, the handle is freed. Threads: once per handle and process.
+ * Fork: parent and child each close their own. Signals: not safe.
  */
 SFID_API void sfid_close(sfid *g);
 
@@ -359,7 +374,8 @@ SFID_API SFID_MUST_CHECK int sfid_parse(const sfid_layout *l, int64_t id, sfid_p
  * not fit the layout. The other IDs are still taken apart. The entry of such an
  * ID is zero, except that its tick is UINT64_MAX.
  */
-SFID_API SFID_MUST_CHECK int sfid_parse_n(const sfid_layout *l, const int64_t *ids, size_t n, sfid_parts *out);
+SFID_API SFID_MUST_CHECK int sfid_parse_n(const sfid_layout *l, const int64_t *ids, size_t n,
+                                          sfid_parts *out);
 
 /**
  * Puts an ID together from in->tick, in->pid and in->seq; in->unix_ms is not
@@ -399,13 +415,13 @@ SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
  * opt may be NULL. run and state have room for run_size and state_size bytes;
  * NULL: not wanted.
  *
- * Returns 0, or
- *   SFID_EINVAL a buffer is too small, or the options have an unknown size
- *   SFID_ESTATE no directory can be named (HOME is not set), or the working directory cannot be found
+ * Returns 0, or SFID_EINVAL a buffer is too small, or the options have an unknown size SFID_ESTATE
+ *   no directory can be named (HOME is not set), or the working directory cannot be found
  *   SFID_ENOMEM out of memory
  * Threads: any. Fork: safe. Signals: not safe.
  */
-SFID_API SFID_MUST_CHECK int sfid_directories(const sfid_options *opt, char *run, size_t run_size, char *state, size_t state_size);
+SFID_API SFID_MUST_CHECK int sfid_directories(const sfid_options *opt, char *run, size_t run_size,
+                                              char *state, size_t state_size);
 
 /**
  * Looks whether others can put something else in the place of what lies at an
@@ -428,15 +444,18 @@ SFID_API SFID_MUST_CHECK int sfid_path_check(const char *path, char *why, size_t
 
 /* ---- about -------------------------------------------------------------- */
 
-/** The text of an error code, static; "unknown error" for any other value. Threads: any. Signals: async-safe. */
+/** The text of an error code, static; "unknown error" for any other value. Threads: any. Signals:
+ * async-safe. */
 SFID_API const char *sfid_strerror(int code);
 
-/** The library's version, static; the headers' are SFID_VERSION_STRING and _NUMBER. Threads: any. Signals: async-safe. */
+/** The library's version, static; the headers' are SFID_VERSION_STRING and _NUMBER. Threads: any.
+ * Signals: async-safe. */
 SFID_API const char *sfid_version(void);
 
 /**
- * The version of a library that this one uses, static: "hiredis" and "libuuid" as it was built, "OpenSSL" as the process has it.
- * NULL: another name, or none; or OpenSSL, if this library was built without TLS. Threads: any. Signals: async-safe.
+ * The version of a library that this one uses, static: "hiredis" and "libuuid" as it was built,
+ * "OpenSSL" as the process has it. NULL: another name, or none; or OpenSSL, if this library was
+ * built without TLS. Threads: any. Signals: async-safe.
  */
 SFID_API const char *sfid_version_of(const char *library);
 

@@ -16,7 +16,8 @@
  *     sfid/error.hpp      errc, error: std::error_code and exceptions
  *     sfid/id.hpp         id, wide_id: values that are compared and hashed; ranges of them
  *     sfid/text.hpp       text forms, <<, std::format
- *     sfid/layout.hpp     layout, layouts::twitter, …: IDs taken apart and put together, times, ranges
+ *     sfid/layout.hpp     layout, layouts::twitter, …: IDs taken apart and put together, times,
+ *                         ranges
  *     sfid/wide.hpp       wide_layout: the same for IDs of up to 128 bits
  *     sfid/generator.hpp  generator, wide_generator, options, event
  *     sfid/lane.hpp       lane

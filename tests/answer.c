@@ -2,12 +2,15 @@
 /*
  * answer - a server for scripts about clients: it gives answers that a directory holds.
  *
- *   answer DIRECTORY [SOCKET]    listens on a free port of 127.0.0.1, which it prints, or on a Unix socket
- *   answer DIRECTORY --closed    keeps such a port for itself and does not listen there: connections are refused
+ *   answer DIRECTORY [SOCKET]    listens on a free port of 127.0.0.1, which it prints, or on a Unix
+ *                                socket
+ *   answer DIRECTORY --closed    keeps such a port for itself and does not listen there:
+ *                                connections are refused
  *
- * The request of connection I, counted from 1, becomes the file I.got. Then the file I is sent, else the file `all`, in two
- * pieces, and the connection is closed; without one it is closed at once. If there is I.hang or all.hang, it stays silent until
- * the client closes. The server ends on SIGTERM or when its parent ends.
+ * The request of connection I, counted from 1, becomes the file I.got. Then the file I is sent,
+ * else the file `all`, in two pieces, and the connection is closed; without one it is closed at
+ * once. If there is I.hang or all.hang, it stays silent until the client closes. The server ends on
+ * SIGTERM or when its parent ends.
  */
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -25,12 +28,13 @@
 static char bytes[1 << 20];
 
 static int listen_on(const char *path, bool closed) {
-    const struct sockaddr_in any = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    const struct sockaddr_in any = {.sin_family = AF_INET,
+                                    .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     struct sockaddr_un local = {.sun_family = AF_UNIX};
     const int fd = socket(path ? AF_UNIX : AF_INET, SOCK_STREAM, 0);
     snprintf(local.sun_path, sizeof local.sun_path, "%s", path ? path : "");
-    const int rc =
-        path ? bind(fd, (const struct sockaddr *)&local, sizeof local) : bind(fd, (const struct sockaddr *)&any, sizeof any);
+    const int rc = path ? bind(fd, (const struct sockaddr *)&local, sizeof local)
+                        : bind(fd, (const struct sockaddr *)&any, sizeof any);
     if (rc < 0 || (!closed && listen(fd, 16) < 0)) {
         perror("answer");
         exit(1);

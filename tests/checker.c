@@ -4,21 +4,22 @@
  *
  *     checker [--layout TEXT] [--order none|per-file|pid] [--count N] FILE-OR-DIRECTORY…
  *
- * The files are those of tests/support/idlog.h. It finds
- *     duplicates      equal IDs, in one file or in two
- *     order breaks    an ID not above the one before it in its file (not with --order none)
- *     foreign IDs     errors that were logged as IDs, IDs that do not decode to the layout, IDs of another pid than the
+ * The files are those of tests/support/idlog.h. It finds duplicates      equal IDs, in one file or
+ *     in two order breaks    an ID not above the one before it in its file (not with --order none)
+ *     foreign IDs     errors that were logged as IDs, IDs that do not decode to the layout, IDs of
+ *     another pid than the
  *                     file names
  *     life breaks     with --order pid: an ID of a pid not above all IDs of the pid's earlier lives
  *     lost IDs        a log was too short
  * and where the files of windows are there, too (they need --layout),
  *     IDs outside     of every window that their process was granted
  *     overlaps        of the windows of one pid: checker_windows.c says which these are
- * prints up to ten of each with their places, then one line of counts. Exits 0 when there are IDs (N of them, if given)
- * and no finding, 1 with findings, 2 when it cannot judge. "No IDs" is a finding: a test that drew none showed nothing.
+ * prints up to ten of each with their places, then one line of counts. Exits 0 when there are IDs
+ * (N of them, if given) and no finding, 1 with findings, 2 when it cannot judge. "No IDs" is a
+ * finding: a test that drew none showed nothing.
  *
- * Duplicates are found by merging the files, each sorted already unless something is wrong with it: no memory beyond the
- * files' own pages, and time in proportion to their IDs.
+ * Duplicates are found by merging the files, each sorted already unless something is wrong with it:
+ * no memory beyond the files' own pages, and time in proportion to their IDs.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -34,8 +35,9 @@
 enum { GOOD = 0, FINDINGS = 1, CANNOT_JUDGE = 2, SHOWN = 10 };
 enum order { ORDER_NONE, ORDER_PER_FILE, ORDER_PID };
 
-static const char *const finding_names[KINDS] = {"duplicates", "order breaks", "foreign IDs", "life breaks",
-                                                 "lost IDs",   "IDs outside",  "overlaps"};
+static const char *const finding_names[KINDS] = {"duplicates",  "order breaks", "foreign IDs",
+                                                 "life breaks", "lost IDs",     "IDs outside",
+                                                 "overlaps"};
 
 struct source {
     const char *path;
@@ -54,7 +56,8 @@ struct span {
 
 static struct {
     enum order order;
-    bool decode, plain; /* plain: tick above pid above seq, checked by arithmetic of our own as well */
+    /* plain: tick above pid above seq, checked by arithmetic of our own as well */
+    bool decode, plain;
     unsigned time_bits, pid_bits, seq_bits;
     sfid_layout layout;
     uint64_t want_count;
@@ -88,7 +91,8 @@ void *grown(void *array, size_t n, size_t size) {
 
 /* ---- reading ------------------------------------------------------------ */
 
-/* A writer may have been killed before it began: nothing there, or a head that was not finished by its magic. */
+/* A writer may have been killed before it began: nothing there, or a head that was not finished by
+ * its magic. */
 static bool not_begun(const struct idlog_head *head) {
     static const char nothing[sizeof head->magic];
     return head->count == 0 && memcmp(head->magic, nothing, sizeof nothing) == 0;
@@ -103,10 +107,12 @@ static void add_windows(const char *path, const struct idlog_head *head, size_t 
     windows_add((const struct winlog_window *)(head + 1), head->count, head->process, path);
 }
 
-/* How much of a file there is to see: many logs are mostly room, and 32 bits of addresses do not hold them all. */
+/* How much of a file there is to see: many logs are mostly room, and 32 bits of addresses do not
+ * hold them all. */
 static size_t used_bytes(int fd, size_t size) {
     struct idlog_head head;
-    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head || memcmp(head.magic, IDLOG_MAGIC, sizeof head.magic) != 0 ||
+    if (pread(fd, &head, sizeof head, 0) != (ssize_t)sizeof head ||
+        memcmp(head.magic, IDLOG_MAGIC, sizeof head.magic) != 0 ||
         head.count > (size - sizeof head) / sizeof(int64_t))
         return size;
     return sizeof head + (size_t)head.count * sizeof(int64_t);
@@ -126,7 +132,8 @@ static void add_file(const char *path) {
     }
     if ((size_t)st.st_size < sizeof empty)
         give_up("%s: too short for a log", path);
-    const struct idlog_head *head = mmap(NULL, used_bytes(fd, (size_t)st.st_size), PROT_READ, MAP_SHARED, fd, 0);
+    const struct idlog_head *head =
+        mmap(NULL, used_bytes(fd, (size_t)st.st_size), PROT_READ, MAP_SHARED, fd, 0);
     close(fd);
     if (head == MAP_FAILED)
         give_up("%s: %s", path, strerror(errno));
@@ -137,10 +144,11 @@ static void add_file(const char *path) {
         add_windows(path, head, (size_t)st.st_size);
         return;
     }
-    if (memcmp(head->magic, IDLOG_MAGIC, sizeof head->magic) != 0 || head->capacity != room || head->count > room)
+    if (memcmp(head->magic, IDLOG_MAGIC, sizeof head->magic) != 0 || head->capacity != room ||
+        head->count > room)
         give_up("%s: not a log, or cut off", path);
-    checker.sources[checker.sources_n - 1] =
-        (struct source){.path = path, .head = head, .ids = (const int64_t *)(head + 1), .count = head->count};
+    checker.sources[checker.sources_n - 1] = (struct source){
+        .path = path, .head = head, .ids = (const int64_t *)(head + 1), .count = head->count};
 }
 
 static void add(const char *path) {
@@ -162,7 +170,8 @@ static void add(const char *path) {
 
 /* ---- one file ----------------------------------------------------------- */
 
-/* What an ID says, by sfid_parse() and, for plain layouts, by shifts written here: both have to agree. */
+/* What an ID says, by sfid_parse() and, for plain layouts, by shifts written here: both have to
+ * agree. */
 static bool decodes(int64_t id, sfid_parts *parts) {
     if (id < 0 || sfid_parse(&checker.layout, id, parts) != 0)
         return false;
@@ -195,11 +204,15 @@ static void inspect_id(const struct source *s, size_t i) {
             printf("%" PRId64 " is no ID of the layout: %s[%zu]\n", id, s->path, i);
         return;
     }
-    if (checker.decode && s->head->pid != IDLOG_ANY_PID && parts.pid != s->head->pid && found(FOREIGN))
-        printf("%" PRId64 " carries pid %" PRIu64 " instead of %" PRIu64 ": %s[%zu]\n", id, parts.pid, s->head->pid, s->path, i);
-    if (checker.decode && s->head->process != 0 && !windows_cover(s->head->process, parts.pid, parts.tick) && found(OUTSIDE))
-        printf("%" PRId64 ", tick %" PRIu64 " of pid %" PRIu64 ", lies in no window of process %" PRIu64 ": %s[%zu]\n", id,
-               parts.tick, parts.pid, s->head->process, s->path, i);
+    if (checker.decode && s->head->pid != IDLOG_ANY_PID && parts.pid != s->head->pid &&
+        found(FOREIGN))
+        printf("%" PRId64 " carries pid %" PRIu64 " instead of %" PRIu64 ": %s[%zu]\n", id,
+               parts.pid, s->head->pid, s->path, i);
+    if (checker.decode && s->head->process != 0 &&
+        !windows_cover(s->head->process, parts.pid, parts.tick) && found(OUTSIDE))
+        printf("%" PRId64 ", tick %" PRIu64 " of pid %" PRIu64
+               ", lies in no window of process %" PRIu64 ": %s[%zu]\n",
+               id, parts.tick, parts.pid, s->head->process, s->path, i);
     if (checker.order == ORDER_PID) {
         struct span *span = span_of(parts.pid, s->head->life, s->path);
         if (id < span->lowest)
@@ -222,7 +235,8 @@ static void inspect(struct source *s) {
             continue;
         sorted = sorted && s->ids[i] == s->ids[i - 1];
         if (checker.order != ORDER_NONE && found(ORDER_BREAK))
-            printf("%" PRId64 " follows %" PRId64 ": %s[%zu]\n", s->ids[i], s->ids[i - 1], s->path, i);
+            printf("%" PRId64 " follows %" PRId64 ": %s[%zu]\n", s->ids[i], s->ids[i - 1], s->path,
+                   i);
     }
     if (s->head->lost > 0) {
         checker.found[LOST] += s->head->lost;
@@ -247,7 +261,8 @@ static int by_front(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* Where an ID stands in the file itself, which may be sorted otherwise; the last such place before `before`. */
+/* Where an ID stands in the file itself, which may be sorted otherwise; the last such place before
+ * `before`. */
 static size_t place_of(const struct source *s, int64_t id, size_t before) {
     const int64_t *raw = (const int64_t *)(s->head + 1);
     for (size_t i = before; i-- > 0;)
@@ -332,8 +347,9 @@ static void check_lives(void) {
         if (i == 0 || s->pid != s[-1].pid)
             highest = INT64_MIN;
         if (s->lowest <= highest && found(LIFE_BREAK))
-            printf("pid %" PRIu64 ", life %" PRIu64 ": %" PRId64 " is not above %" PRId64 " of an earlier life: %s\n", s->pid,
-                   s->life, s->lowest, highest, s->path);
+            printf("pid %" PRIu64 ", life %" PRIu64 ": %" PRId64 " is not above %" PRId64
+                   " of an earlier life: %s\n",
+                   s->pid, s->life, s->lowest, highest, s->path);
         if (s->highest > highest)
             highest = s->highest;
     }
@@ -345,7 +361,8 @@ static void use_layout(const char *text) {
     if (sfid_layout_parse(text, &checker.layout) != 0)
         give_up("no layout: %s", text);
     checker.decode = true;
-    checker.plain = sscanf(text, "%u:%u:%u", &checker.time_bits, &checker.pid_bits, &checker.seq_bits) == 3;
+    checker.plain =
+        sscanf(text, "%u:%u:%u", &checker.time_bits, &checker.pid_bits, &checker.seq_bits) == 3;
 }
 
 static void use_order(const char *text) {
@@ -373,7 +390,8 @@ static int options(int argc, char **argv) {
             give_up("unknown option %s", argv[i]);
     }
     if (i >= argc)
-        give_up("usage: checker [--layout TEXT] [--order none|per-file|pid] [--count N] FILE-OR-DIRECTORY...");
+        give_up(
+            "usage: checker [--layout TEXT] [--order none|per-file|pid] [--count N] FILE-OR-DIRECTORY...");
     if (checker.order == ORDER_PID && !checker.decode)
         give_up("--order pid needs --layout");
     return i;

@@ -23,7 +23,8 @@ void *grown(void *array, size_t n, size_t size);
 /* Takes in a file of windows. All of them come before the first question. */
 void windows_add(const struct winlog_window *windows, size_t n, uint64_t process, const char *path);
 
-/* Sorts them into leases, once they are all there; reports leases of one pid that overlap when `judge_overlaps` is called. */
+/* Sorts them into leases, once they are all there; reports leases of one pid that overlap when
+ * `judge_overlaps` is called. */
 void windows_sort(void);
 void windows_judge_overlaps(void);
 

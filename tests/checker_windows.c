@@ -44,13 +44,14 @@ void windows_add(const struct winlog_window *from, size_t n, uint64_t process, c
         if (process == 0 || from[i].limit < from[i].first)
             give_up("%s: window %zu is none", path, i);
         windows = grown(windows, windows_n, sizeof *windows);
-        windows[windows_n++] = (struct window){.process = process,
-                                               .pid = from[i].pid,
-                                               .first = from[i].first,
-                                               .limit = from[i].limit,
-                                               .holder = from[i].holder,
-                                               .given_back = (from[i].flags & WINLOG_GIVEN_BACK) != 0,
-                                               .path = path};
+        windows[windows_n++] =
+            (struct window){.process = process,
+                            .pid = from[i].pid,
+                            .first = from[i].first,
+                            .limit = from[i].limit,
+                            .holder = from[i].holder,
+                            .given_back = (from[i].flags & WINLOG_GIVEN_BACK) != 0,
+                            .path = path};
     }
 }
 
@@ -77,7 +78,8 @@ void windows_sort(void) {
         struct window *w = &windows[i];
         if (i == 0 || by_lease(w, w - 1) != 0) {
             leases = grown(leases, leases_n, sizeof *leases);
-            leases[leases_n++] = (struct lease){w->pid, w->first, w->first, w->holder, w->first, false, w->path};
+            leases[leases_n++] =
+                (struct lease){w->pid, w->first, w->first, w->holder, w->first, false, w->path};
         }
         struct lease *l = &leases[leases_n - 1];
         w->lease = leases_n - 1;
@@ -102,7 +104,10 @@ static size_t windows_of(uint64_t process) {
 
 bool windows_cover(uint64_t process, uint64_t pid, uint64_t tick) {
     static size_t last; /* most IDs lie where the one before lay */
-    for (size_t i = last < windows_n && windows[last].process == process ? last : windows_of(process), all = 0; all < 2; all++) {
+    for (size_t i = last < windows_n && windows[last].process == process ? last
+                                                                         : windows_of(process),
+                all = 0;
+         all < 2; all++) {
         for (; i < windows_n && windows[i].process == process; i++) {
             const struct window *w = &windows[i];
             if (w->pid != pid || tick < w->first || tick >= w->limit)
@@ -117,15 +122,18 @@ bool windows_cover(uint64_t process, uint64_t pid, uint64_t tick) {
     return false;
 }
 
-static uint64_t end_of(const struct lease *l) { return l->given_back && l->used < l->limit ? l->used : l->limit; }
+static uint64_t end_of(const struct lease *l) {
+    return l->given_back && l->used < l->limit ? l->used : l->limit;
+}
 
 /* Leases are sorted by pid and first tick: each has to begin where all before it have ended. */
 /*
- * A slot that gave its lease back in the middle of a tick keeps the rest of that tick, and may begin its next lease there. The
- * IDs themselves have to differ.
+ * A slot that gave its lease back in the middle of a tick keeps the rest of that tick, and may
+ * begin its next lease there. The IDs themselves have to differ.
  */
 static bool goes_on(const struct lease *before, const struct lease *next) {
-    return before->given_back && before->holder == next->holder && end_of(before) == next->first + 1;
+    return before->given_back && before->holder == next->holder &&
+           end_of(before) == next->first + 1;
 }
 
 void windows_judge_overlaps(void) {
@@ -137,8 +145,10 @@ void windows_judge_overlaps(void) {
         if (end_of(l) <= l->first)
             continue; /* given back unused */
         if (longest && end_of(longest) > l->first && !goes_on(longest, l) && found(OVERLAP))
-            printf("pid %" PRIu64 ": ticks %" PRIu64 " to %" PRIu64 " of %s and %" PRIu64 " to %" PRIu64 " of %s overlap\n", l->pid,
-                   longest->first, end_of(longest), longest->path, l->first, end_of(l), l->path);
+            printf("pid %" PRIu64 ": ticks %" PRIu64 " to %" PRIu64 " of %s and %" PRIu64
+                   " to %" PRIu64 " of %s overlap\n",
+                   l->pid, longest->first, end_of(longest), longest->path, l->first, end_of(l),
+                   l->path);
         if (longest == NULL || end_of(l) > end_of(longest))
             longest = l;
     }

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * plain - what sfid decode and sfid gen should write, by printf() and gmtime_r(), for tests/sh/cli-plain.test.
+ * plain - what sfid decode and sfid gen should write, by printf() and gmtime_r(), for
+ * tests/sh/cli-plain.test.
  *
  *     plain ids SEED COUNT BITS                    numbers below 2^BITS, of all sizes
- *     plain follows BITS <lines                    succeeds if each is a number as printf() writes it, and is one more than
- *                                                  that before, or has a new tick's zeros in its lowest BITS
+ *     plain follows BITS <lines                    succeeds if each is a number as printf() writes
+ *                                                  it, and is one more than
+ *                                                  that before, or has a new tick's zeros in its
+ *                                                  lowest BITS
  *     plain text|json|csv|tsv NAME TIME PID SEQ UNIT_MS EPOCH_MS [OWN KIND SHIFT BITS]... <ids
  *
  * OWN is a maker's name of a field, KIND the field of which it is a part: time, pid or seq.
@@ -44,8 +47,10 @@ static int write_ids(uint64_t seed, long count, unsigned bits) {
     for (uint64_t i = 0; i < seed; i++)
         random_number();
     for (long i = 0; i < count; i++) {
-        const unsigned size = 1 + (unsigned)(i % 3 ? bits : random_number() % bits); /* two of three have about all bits */
-        printf("%" PRIu64 "\n", random_number() >> 1 & ((UINT64_C(1) << (size < bits ? size : bits)) - 1));
+        /* two of three have about all bits */
+        const unsigned size = 1 + (unsigned)(i % 3 ? bits : random_number() % bits);
+        printf("%" PRIu64 "\n",
+               random_number() >> 1 & ((UINT64_C(1) << (size < bits ? size : bits)) - 1));
     }
     return 0;
 }
@@ -66,7 +71,9 @@ static int follows(unsigned bits) {
     return 0;
 }
 
-static uint64_t part(uint64_t id, int shift, int bits) { return id >> shift & ((UINT64_C(1) << bits) - 1); }
+static uint64_t part(uint64_t id, int shift, int bits) {
+    return id >> shift & ((UINT64_C(1) << bits) - 1);
+}
 
 static void put_time(int64_t unix_ms) {
     time_t second = (time_t)(unix_ms / 1000);
@@ -77,8 +84,8 @@ static void put_time(int64_t unix_ms) {
         second--;
     }
     gmtime_r(&second, &tm);
-    printf("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min, tm.tm_sec,
-           (int)ms);
+    printf("%04d-%02d-%02dT%02d:%02d:%02d.%03dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday,
+           tm.tm_hour, tm.tm_min, tm.tm_sec, (int)ms);
 }
 
 static void put_row(const struct plain *p, const char *label, uint64_t value) {
@@ -97,10 +104,11 @@ static void show(struct plain *p, char format, uint64_t id) {
     const int64_t unix_ms = p->epoch_ms + (int64_t)(tick * p->unit_ms);
     const bool future = unix_ms / 1000 > (int64_t)time(NULL) + 60;
     if (format == 't') {
-        printf("%s%-*s  %" PRIu64 "\n%-*s  %s\n%-*s  ", p->later ? "\n" : "", p->width, "id", id, p->width, "layout", p->name,
-               p->width, "time");
+        printf("%s%-*s  %" PRIu64 "\n%-*s  %s\n%-*s  ", p->later ? "\n" : "", p->width, "id", id,
+               p->width, "layout", p->name, p->width, "time");
         put_time(unix_ms);
-        printf("%s\n%-*s  %" PRId64 "\n", future ? " (in the future)" : "", p->width, "unix_ms", unix_ms);
+        printf("%s\n%-*s  %" PRId64 "\n", future ? " (in the future)" : "", p->width, "unix_ms",
+               unix_ms);
         put_row(p, "tick", tick);
         put_own_rows(p, id, "time");
         put_row(p, "pid", pid);
@@ -110,14 +118,17 @@ static void show(struct plain *p, char format, uint64_t id) {
     } else if (format == '{') {
         printf("{\"id\":\"%" PRIu64 "\",\"layout\":\"%s\",\"time\":\"", id, p->name);
         put_time(unix_ms);
-        printf("\",\"unix_ms\":%" PRId64 ",\"tick\":%" PRIu64 ",\"pid\":%" PRIu64 ",\"seq\":%" PRIu64, unix_ms, tick, pid, seq);
+        printf("\",\"unix_ms\":%" PRId64 ",\"tick\":%" PRIu64 ",\"pid\":%" PRIu64
+               ",\"seq\":%" PRIu64,
+               unix_ms, tick, pid, seq);
         for (int i = 0; i < p->owns; i++)
             printf(",\"%s\":%" PRIu64, p->own[i].name, part(id, p->own[i].shift, p->own[i].bits));
         printf("%s}\n", future ? ",\"future\":true" : "");
     } else {
         printf("%" PRIu64 "%c", id, format);
         put_time(unix_ms);
-        printf("%c%" PRId64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n", format, unix_ms, format, tick, format, pid, format, seq);
+        printf("%c%" PRId64 "%c%" PRIu64 "%c%" PRIu64 "%c%" PRIu64 "\n", format, unix_ms, format,
+               tick, format, pid, format, seq);
     }
     p->later = true;
 }
@@ -137,7 +148,10 @@ int main(int argc, char **argv) {
                         : strcmp(argv[1], "json") == 0 ? '{'
                         : strcmp(argv[1], "csv") == 0  ? ','
                                                        : '\t';
-    struct plain p = {.name = argv[2], .time_bits = atoi(argv[3]), .pid_bits = atoi(argv[4]), .seq_bits = atoi(argv[5])};
+    struct plain p = {.name = argv[2],
+                      .time_bits = atoi(argv[3]),
+                      .pid_bits = atoi(argv[4]),
+                      .seq_bits = atoi(argv[5])};
     p.unit_ms = strtoull(argv[6], NULL, 10);
     p.epoch_ms = strtoll(argv[7], NULL, 10);
     p.width = LEAST;

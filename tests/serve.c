@@ -2,7 +2,8 @@
 /*
  * serve - a server for a test that is a shell script (tests/sh/lib has functions for it).
  *
- *   serve PROGRAM [OPTION…]        starts it, prints 'SOCKET PORT', and ends it on SIGTERM or when its parent ends
+ *   serve PROGRAM [OPTION…]        starts it, prints 'SOCKET PORT', and ends it on SIGTERM or
+ *                                  when its parent ends
  *   serve --ask SOCKET COMMAND…    prints the reply in one line; exit 1 for an error reply
  */
 #include "support/redis.h"
@@ -11,7 +12,8 @@
 static int ask(const char *socket, size_t n, char **args) {
     char line[65536];
     struct resp *c = resp_unix(socket);
-    struct reply *reply = c && resp_send(c, n, (const char *const *)args, NULL) ? resp_read(c, 10000) : NULL;
+    struct reply *reply =
+        c && resp_send(c, n, (const char *const *)args, NULL) ? resp_read(c, 10000) : NULL;
     puts(reply_line(reply, line, sizeof line));
     const bool good = reply && reply->type != '-';
     reply_free(reply);

@@ -11,8 +11,9 @@
 /* ---- $AWSFLAKE_EPOCH ------------------------------------------------------- */
 
 /*
- * Reads a time as Instant.parse() of Java 8 does: with seconds, a fraction of up to 9 digits, which is cut to milliseconds, and
- * no zone but Z. 24:00:00 is the next midnight, 23:59:60 is 23:59:59. Other years than 0 to 9999 have a sign, and no use here.
+ * Reads a time as Instant.parse() of Java 8 does: with seconds, a fraction of up to 9 digits, which
+ * is cut to milliseconds, and no zone but Z. 24:00:00 is the next midnight, 23:59:60 is 23:59:59.
+ * Other years than 0 to 9999 have a sign, and no use here.
  */
 static bool read_instant(const char *text, int64_t *unix_ms) {
     static const char shape[] = "0000-00-00T00:00:00";

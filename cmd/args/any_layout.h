@@ -11,7 +11,8 @@ struct any_layout {
     sfid_wide_layout wide_layout; /* used instead of layout if wide */
 };
 
-/* Read a text, or an option, and $AWSFLAKE_EPOCH. Without a text it is the default. Return false, with a message, if invalid. */
+/* Read a text, or an option, and $AWSFLAKE_EPOCH. Without a text it is the default. Return false,
+ * with a message, if invalid. */
 bool read_any_layout(const char *label, const char *text, struct any_layout *any);
 bool args_any_layout(const struct args *args, int i, struct any_layout *any);
 

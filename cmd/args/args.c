@@ -22,7 +22,8 @@
 
 static int find_long(const struct command *command, const char *name, size_t len) {
     for (int i = 0; command->options[i].name; i++)
-        if (strlen(command->options[i].name) == len && memcmp(command->options[i].name, name, len) == 0)
+        if (strlen(command->options[i].name) == len &&
+            memcmp(command->options[i].name, name, len) == 0)
             return i;
     return -1;
 }
@@ -34,7 +35,8 @@ static int find_letter(const struct command *command, char letter) {
     return -1;
 }
 
-static void set_value(struct args *args, int i, const char *value, const char *label_head, const char *label) {
+static void set_value(struct args *args, int i, const char *value, const char *label_head,
+                      const char *label) {
     const char *arg = args->command->options[i].arg;
     args->value[i] = value;
     if (arg && strstr(arg, "...") && args->list_count++ < ARGS_LIST)
@@ -43,7 +45,8 @@ static void set_value(struct args *args, int i, const char *value, const char *l
     snprintf(args->label[i], sizeof args->label[i], "%s%s", label_head, label);
 }
 
-static int misuse(const struct args *args, const char *before, const char *option, size_t len, const char *after) {
+static int misuse(const struct args *args, const char *before, const char *option, size_t len,
+                  const char *after) {
     say("%s: %s %s%s", args->command->name, before, quote(option, len).text, after);
     return usage(args->command);
 }
@@ -111,9 +114,12 @@ static int read_letters(struct args *args, struct cursor *cursor) {
 }
 
 /* "-" means standard input; -5 is meant as an ID. */
-static bool is_option(const char *word) { return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9'); }
+static bool is_option(const char *word) {
+    return word[0] == '-' && word[1] != '\0' && !(word[1] >= '0' && word[1] <= '9');
+}
 
-/* An empty variable is somebody's mistake, such as the name of a secret that is not there: it is named, not taken for unset. */
+/* An empty variable is somebody's mistake, such as the name of a secret that is not there: it is
+ * named, not taken for unset. */
 static bool read_environment(struct args *args) {
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env;
@@ -141,7 +147,8 @@ int args_read(struct args *args, const struct command *command, int argc, char *
             break;
         }
         if (!is_option(word))
-            args->operands[args->operand_count++] = argv[cursor.at++]; /* in place: never ahead of the read position */
+            /* in place: never ahead of the read position */
+            args->operands[args->operand_count++] = argv[cursor.at++];
         else if (word[1] == '-')
             rc = read_long(args, &cursor);
         else
@@ -173,7 +180,8 @@ int args_choice(const struct args *args, int i, const char *const *names) {
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) {
     if (args->value[i] == NULL || read_u64(args->value[i], max, value))
         return true;
-    say("%s: %s is not a decimal number from 0 to %llu", args->label[i], QUOTE(args->value[i]), (unsigned long long)max);
+    say("%s: %s is not a decimal number from 0 to %llu", args->label[i], QUOTE(args->value[i]),
+        (unsigned long long)max);
     return false;
 }
 
@@ -186,13 +194,14 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
         *value = (uint32_t)number;
         return true;
     }
-    say("%s: %s is not a decimal number from %lu to %lu", args->label[i], QUOTE(args->value[i]), (unsigned long)least,
-        (unsigned long)most);
+    say("%s: %s is not a decimal number from %lu to %lu", args->label[i], QUOTE(args->value[i]),
+        (unsigned long)least, (unsigned long)most);
     return false;
 }
 
 bool is_app_name(const char *name) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.{}-";
     const size_t len = strlen(name);
     return len >= 1 && len <= 64 && name[0] != '.' && strspn(name, letters) == len;
 }
@@ -200,7 +209,8 @@ bool is_app_name(const char *name) {
 bool args_app(const struct args *args, int i, const char **app) {
     const char *value = args->value[i];
     if (value && !is_app_name(value)) {
-        say("%s: %s is not an app name; use 1 to 64 of A-Z a-z 0-9 _ . { } -, with no dot first", args->label[i], QUOTE(value));
+        say("%s: %s is not an app name; use 1 to 64 of A-Z a-z 0-9 _ . { } -, with no dot first",
+            args->label[i], QUOTE(value));
         return false;
     }
     *app = value ? value : *app;
@@ -240,12 +250,14 @@ bool args_no_operands(const struct args *args, const char *hint) {
     return false;
 }
 
-bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i), sfid_layout *layout) {
+bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i),
+                 sfid_layout *layout) {
     if (sfid_layout_parse(text, layout) == 0)
         return true;
     if (text[0] >= '0' && text[0] <= '9') {
         char room[120];
-        say("%s: %s is not a layout: %s", label, QUOTE(text), layout_fault(text, room, sizeof room));
+        say("%s: %s is not a layout: %s", label, QUOTE(text),
+            layout_fault(text, room, sizeof room));
         return false;
     }
     char list[400] = "";
@@ -254,8 +266,9 @@ bool read_layout(const char *label, const char *text, const char *(*preset)(size
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", preset(i));
     }
     const char *near = nearest(text, preset);
-    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms", label,
-        QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "", list);
+    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms",
+        label, QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
+        list);
     return false;
 }
 
@@ -265,7 +278,8 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout) {
     *layout = SFID_LAYOUT_DEFAULT;
     if (text == NULL || sfid_wide_layout_parse(text, &wide) < 0)
         return text == NULL || read_layout(args->label[i], text, sfid_layout_preset, layout);
-    say("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i], QUOTE(text), args->command->name);
+    say("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i], QUOTE(text),
+        args->command->name);
     return false;
 }
 
@@ -281,10 +295,10 @@ static void help_option(const struct option_spec *option) {
     char left[48], letter[8] = "    ";
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name, option->arg && option->arg[0] != '[' ? " " : "",
-             option->arg ? option->arg : "");
-    out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "", option->env ? option->env : "",
-              option->env ? "]" : "");
+    snprintf(left, sizeof left, "%s--%s%s%s", letter, option->name,
+             option->arg && option->arg[0] != '[' ? " " : "", option->arg ? option->arg : "");
+    out_print("  %-22s  %s%s%s%s\n", left, option->help, option->env ? " [$" : "",
+              option->env ? option->env : "", option->env ? "]" : "");
 }
 
 void help_command(const struct command *command) {

@@ -8,7 +8,8 @@
 struct option_spec {
     const char *name; /* without dashes; NULL ends the list */
     char letter;      /* short form, or 0 */
-    const char *arg;  /* name of its argument; [=NAME]: optional; NAME...: the option may be repeated; NULL: a flag */
+    /* name of its argument; [=NAME]: optional; NAME...: the option may be repeated; NULL: a flag */
+    const char *arg;
     const char *env;  /* environment variable with the same meaning, or NULL */
     const char *help; /* NULL: not listed */
 };
@@ -45,22 +46,28 @@ struct args {
     int operand_count;
 };
 
-/* Reads argv[0..argc), which follow the command's name. Returns -1, or the status to end with, after help or a usage message. */
+/* Reads argv[0..argc), which follow the command's name. Returns -1, or the status to end with,
+ * after help or a usage message. */
 int args_read(struct args *args, const struct command *command, int argc, char **argv);
 
-/* Returns the position of the i-th option's value in a NULL-terminated list; 0 if not given; -1, with a message, if not in it. */
+/* Returns the position of the i-th option's value in a NULL-terminated list; 0 if not given; -1,
+ * with a message, if not in it. */
 int args_choice(const struct args *args, int i, const char *const *names);
 
-/* Reads a number from 0 to max. Leaves *value alone if the option is not given. Returns false, with a message, if it is invalid. */
+/* Reads a number from 0 to max. Leaves *value alone if the option is not given. Returns false, with
+ * a message, if it is invalid. */
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value);
 
-/* As args_number(), for numbers from `least` to `most` (0: a day in milliseconds), which fit the value. */
+/* As args_number(), for numbers from `least` to `most` (0: a day in milliseconds), which fit the
+ * value. */
 bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value);
 
 /* As args_between(), for an option of sfid_open(). */
-#define args_option(args, i, opt, name) args_between(args, i, LEAST_##name, MOST_##name, &(opt)->name)
+#define args_option(args, i, opt, name) \
+    args_between(args, i, LEAST_##name, MOST_##name, &(opt)->name)
 enum {
-#define NUMBER(name, type, initial, least, most, stores) LEAST_##name = (least), MOST_##name = (most),
+#define NUMBER(name, type, initial, least, most, stores) \
+    LEAST_##name = (least), MOST_##name = (most),
 #define POINTER(name, stores)
     SFID_OPTION_LIST(NUMBER, POINTER)
 #undef NUMBER
@@ -70,19 +77,24 @@ enum {
 /* Reads a time from a required option. Returns false, with a message, if it is invalid. */
 bool args_time(const struct args *args, int i, struct moment now, struct moment *moment);
 
-/* Checks that all required options are given, and no operand is. Returns false, with a message, if not. */
+/* Checks that all required options are given, and no operand is. Returns false, with a message, if
+ * not. */
 bool args_given(const struct args *args, const int *needed, int count);
 bool args_no_operands(const struct args *args, const char *hint);
 
-/* Read an app's name, and a directory. Leave the value alone if not given. Return false, with a message, if invalid. */
+/* Read an app's name, and a directory. Leave the value alone if not given. Return false, with a
+ * message, if invalid. */
 bool args_app(const struct args *args, int i, const char **app);
 bool args_directory(const struct args *args, int i, const char **directory);
 bool is_app_name(const char *name);
 
-/* Reads a layout of 64 bits, or takes the default if none is given. Returns false, with a message, if it is invalid. */
+/* Reads a layout of 64 bits, or takes the default if none is given. Returns false, with a message,
+ * if it is invalid. */
 bool args_layout(const struct args *args, int i, sfid_layout *layout);
 
-/* Reads a layout from text. If it is invalid, prints after the label what would be right, with the presets, and returns false. */
-bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i), sfid_layout *layout);
+/* Reads a layout from text. If it is invalid, prints after the label what would be right, with the
+ * presets, and returns false. */
+bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i),
+                 sfid_layout *layout);
 
 #endif

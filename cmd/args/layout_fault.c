@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Copies the text from *p up to one of the marks or the end, and moves *p there. Returns false if it does not fit the room. */
+/* Copies the text from *p up to one of the marks or the end, and moves *p there. Returns false if
+ * it does not fit the room. */
 static bool take_piece(const char **p, const char *marks, char *piece, size_t size) {
     const size_t len = strcspn(*p, marks);
     if (len >= size)
@@ -26,12 +27,14 @@ static const char *find_width_fault(const uint64_t width[3], char *room, size_t 
     const uint64_t sum = width[0] + width[1] + width[2];
     for (size_t i = 0; i < COUNT_OF(fields); i++)
         if (width[i] < fields[i].least || width[i] > fields[i].most) {
-            snprintf(room, size, "%s has %llu bit%s; %llu to %llu are allowed", fields[i].name, (unsigned long long)width[i],
-                     width[i] == 1 ? "" : "s", (unsigned long long)fields[i].least, (unsigned long long)fields[i].most);
+            snprintf(room, size, "%s has %llu bit%s; %llu to %llu are allowed", fields[i].name,
+                     (unsigned long long)width[i], width[i] == 1 ? "" : "s",
+                     (unsigned long long)fields[i].least, (unsigned long long)fields[i].most);
             return room;
         }
     if (sum > 64) {
-        snprintf(room, size, "the widths add up to %llu bits, but an ID has 64", (unsigned long long)sum);
+        snprintf(room, size, "the widths add up to %llu bits, but an ID has 64",
+                 (unsigned long long)sum);
         return room;
     }
     return NULL;
@@ -41,7 +44,8 @@ static const char *find_width_fault(const uint64_t width[3], char *room, size_t 
 static bool is_good_with(const char *tail) {
     char text[80];
     sfid_layout layout;
-    return snprintf(text, sizeof text, "2:0:0%s", tail) < (int)sizeof text && sfid_layout_parse(text, &layout) == 0;
+    return snprintf(text, sizeof text, "2:0:0%s", tail) < (int)sizeof text &&
+           sfid_layout_parse(text, &layout) == 0;
 }
 
 const char *layout_fault(const char *text, char *room, size_t size) {
@@ -49,7 +53,8 @@ const char *layout_fault(const char *text, char *room, size_t size) {
     uint64_t width[3];
     const char *p = text;
     for (int i = 0; i < 3; i++) {
-        if ((i > 0 && *p++ != ':') || !take_piece(&p, ":/@", piece, sizeof piece) || !read_u64(piece, 999, &width[i]))
+        if ((i > 0 && *p++ != ':') || !take_piece(&p, ":/@", piece, sizeof piece) ||
+            !read_u64(piece, 999, &width[i]))
             return "it needs three widths in bits, TIME:PID:SEQ";
     }
     if (*p == ':')

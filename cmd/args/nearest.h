@@ -5,7 +5,8 @@
 
 #include "io/base.h"
 
-/* Returns the name nearest to a misspelt one, or NULL if none is near. next(i) lists the names, then returns NULL. */
+/* Returns the name nearest to a misspelt one, or NULL if none is near. next(i) lists the names,
+ * then returns NULL. */
 const char *nearest(const char *text, const char *(*next)(size_t i));
 
 #endif

@@ -9,7 +9,8 @@
 
 bool store_options(const struct args *args, int first, sfid_options *opt) {
     if (!args_option(args, first, opt, ttl_ms) || !args_option(args, first + 1, opt, short_ms) ||
-        !args_option(args, first + 2, opt, skew_budget_ms) || !args_option(args, first + 3, opt, open_timeout_ms))
+        !args_option(args, first + 2, opt, skew_budget_ms) ||
+        !args_option(args, first + 3, opt, open_timeout_ms))
         return false;
     if (opt->heartbeat_ms > opt->ttl_ms / 3)
         opt->heartbeat_ms = opt->ttl_ms / 3;
@@ -17,8 +18,8 @@ bool store_options(const struct args *args, int first, sfid_options *opt) {
 }
 
 bool app_options(const struct args *args, int first, sfid_options *opt) {
-    return args_directory(args, first, &opt->run_dir) && args_directory(args, first + 1, &opt->state_dir) &&
-           store_options(args, first + 2, opt);
+    return args_directory(args, first, &opt->run_dir) &&
+           args_directory(args, first + 1, &opt->state_dir) && store_options(args, first + 2, opt);
 }
 
 /* ---- passwords ----------------------------------------------------------- */
@@ -32,30 +33,37 @@ struct stretch {
 static struct stretch password_of(const char *store) {
     const char *scheme = strstr(store, "://"), *end = strrchr(store, '@');
     const char *colon = scheme ? strchr(scheme + 3, ':') : NULL;
-    return colon && end && colon < end ? (struct stretch){colon + 1, (size_t)(end - colon - 1)} : (struct stretch){store, 0};
+    return colon && end && colon < end ? (struct stretch){colon + 1, (size_t)(end - colon - 1)}
+                                       : (struct stretch){store, 0};
 }
 
 static struct stretch password_of_sentinels(const char *store) {
     static const char name[] = "sentinel_password=";
     const char *found = strstr(store, name);
-    return found ? (struct stretch){found + sizeof name - 1, strcspn(found + sizeof name - 1, "&")} : (struct stretch){store, 0};
+    return found ? (struct stretch){found + sizeof name - 1, strcspn(found + sizeof name - 1, "&")}
+                 : (struct stretch){store, 0};
 }
 
-bool store_has_password(const char *store) { return password_of(store).len > 0 || password_of_sentinels(store).len > 0; }
+bool store_has_password(const char *store) {
+    return password_of(store).len > 0 || password_of_sentinels(store).len > 0;
+}
 
 void store_hide_password(struct args *args) {
     static char kept[4200]; /* the library's limit */
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env, *store = args->value[i];
-        if (env == NULL || strcmp(env, "SFID_STORE") != 0 || store == NULL || args->from_env[i] || !store_has_password(store))
+        if (env == NULL || strcmp(env, "SFID_STORE") != 0 || store == NULL || args->from_env[i] ||
+            !store_has_password(store))
             continue;
         const struct stretch secrets[] = {password_of(store), password_of_sentinels(store)};
         snprintf(kept, sizeof kept, "%s", store);
         for (size_t k = 0; k < COUNT_OF(secrets); k++)
-            memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len); /* writes to argv, which belongs to this process */
+            /* writes to argv, which belongs to this process */
+            memset((char *)(uintptr_t)secrets[k].at, '*', secrets[k].len);
         args->value[i] = kept;
-        remark("other users can read a password on the command line for a moment; use password_file= in the URL, "
-               "or pass the URL in $SFID_STORE");
+        remark(
+            "other users can read a password on the command line for a moment; use password_file= in the URL, "
+            "or pass the URL in $SFID_STORE");
     }
 }
 

@@ -14,7 +14,8 @@ struct body {
 /* Leaves out strays: up to a twentieth of the IDs, if all others lie close together. */
 void body_leave_strays(struct body *body);
 
-/* Finds a gap of more than half of all, which chance hardly leaves. Returns where it ends; 0: there is none. */
+/* Finds a gap of more than half of all, which chance hardly leaves. Returns where it ends; 0: there
+ * is none. */
 size_t body_find_gap(const struct body *body);
 
 #endif

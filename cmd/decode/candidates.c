@@ -9,8 +9,9 @@
 
 static bool is_alike(const struct family *family, const sfid_layout *b) {
     const sfid_layout *a = &family->shape;
-    return !family->wide && a->time_shift == b->time_shift && a->unit_ms == b->unit_ms && a->max_tick == b->max_tick &&
-           a->pid_shift == b->pid_shift && a->pid_bits == b->pid_bits && a->seq_shift == b->seq_shift && a->seq_bits == b->seq_bits;
+    return !family->wide && a->time_shift == b->time_shift && a->unit_ms == b->unit_ms &&
+           a->max_tick == b->max_tick && a->pid_shift == b->pid_shift &&
+           a->pid_bits == b->pid_bits && a->seq_shift == b->seq_shift && a->seq_bits == b->seq_bits;
 }
 
 static size_t family_of(struct guess *guess, const sfid_layout *layout) {
@@ -50,21 +51,24 @@ static void begin_wide(struct guess *guess, const char *name) {
     reader_begin_wide(&c->reader, &layout);
     c->epoch_ms = layout.epoch_ms;
     c->family = guess->families++;
-    *family = (struct family){.wide = true, .unit_ms = 1, .layouts = 1, .fixed_epoch = layout.kind != SFID_AWSFLAKE};
+    *family = (struct family){
+        .wide = true, .unit_ms = 1, .layouts = 1, .fixed_epoch = layout.kind != SFID_AWSFLAKE};
     const int fields = sfid_wide_layout_fields(&layout, field, COUNT_OF(field));
     for (int i = 0; i < fields; i++) {
         unsigned none = 0;
         unsigned *bits = field[i].kind == SFID_FIELD_TIME       ? &family->time_bits
                          : field[i].kind == SFID_FIELD_FIXED    ? &family->fixed_bits
                          : field[i].kind == SFID_FIELD_RESERVED ? &family->fixed_bits
-                         : c->view.random                       ? &none /* what another maker puts there is anything */
-                         : field[i].kind == SFID_FIELD_PID      ? &family->pid_bits
-                                                                : &family->seq_bits;
+                         /* what another maker puts there is anything */
+                         : c->view.random                  ? &none
+                         : field[i].kind == SFID_FIELD_PID ? &family->pid_bits
+                                                           : &family->seq_bits;
         *bits += field[i].bits;
     }
 }
 
-/* Epochs that are in use, but have no name here. ClickHouse's generateSnowflakeID() (its documentation) counts from 1970. */
+/* Epochs that are in use, but have no name here. ClickHouse's generateSnowflakeID() (its
+ * documentation) counts from 1970. */
 static const char *const nameless[] = {"41:10:12/1ms@0"};
 
 void guess_begin(struct guess *guess, sfid_form from) {
@@ -80,10 +84,13 @@ void guess_begin(struct guess *guess, sfid_form from) {
 
 /* ---- adding IDs ------------------------------------------------------------ */
 
-/* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all (reservoir sampling). */
+/* Keeps a random sample: the first IDs, then each later one replaces one with equal chances for all
+ * (reservoir sampling). */
 static void add_to_sample(struct guess *guess, struct sample *sample, sfid_wide id) {
-    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407); /* Knuth's MMIX */
-    const uint64_t place = sample->seen < GUESS_SAMPLE ? sample->seen : (guess->random >> 32) % (sample->seen + 1);
+    /* Knuth's MMIX */
+    guess->random = guess->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    const uint64_t place =
+        sample->seen < GUESS_SAMPLE ? sample->seen : (guess->random >> 32) % (sample->seen + 1);
     if (sample->seen == 0 || is_below(id, sample->least))
         sample->least = id;
     if (sample->seen == 0 || is_below(sample->most, id))
@@ -102,8 +109,8 @@ static bool add_wide(struct guess *guess, const char *text, size_t len) {
         struct candidate *c = &guess->candidate[i];
         struct taken taken;
         sfid_wide id;
-        if (!c->view.wide || len < c->reader.least || len > c->reader.most || !reader_read(&c->reader, text, len, &id) ||
-            !view_take(&c->view, id, &taken))
+        if (!c->view.wide || len < c->reader.least || len > c->reader.most ||
+            !reader_read(&c->reader, text, len, &id) || !view_take(&c->view, id, &taken))
             continue;
         c->fits++;
         if (!any)
@@ -124,12 +131,14 @@ bool guess_add(struct guess *guess, const char *text, size_t len) {
 
 /* ---- IDs whose time is known, from the table or log that has them ---- */
 
-/* Returns how long a time lasts that is written like this: "2026-11-23" is a day, "-2h" an hour more or less. */
+/* Returns how long a time lasts that is written like this: "2026-11-23" is a day, "-2h" an hour
+ * more or less. */
 static int64_t length_of(const char *text) {
     static const char letters[] = "mhdw";
     static const int64_t lengths[] = {MINUTE, HOUR, DAY, 7 * DAY};
     const size_t len = strlen(text);
-    const char *letter = len > 0 && (text[0] == '-' || text[0] == '+') ? strchr(letters, text[len - 1]) : NULL;
+    const char *letter =
+        len > 0 && (text[0] == '-' || text[0] == '+') ? strchr(letters, text[len - 1]) : NULL;
     if (letter && *letter)
         return lengths[letter - letters];
     if (strchr(text, ':') == NULL)
@@ -153,7 +162,8 @@ bool guess_know(struct guess *guess, const char *text) {
     }
     const int64_t length = length_of(equals + 1);
     known->id = id.low;
-    known->from = time.unix_ms - (length < DAY || equals[1] == '-' ? length : 0); /* a second may have been rounded up */
+    /* a second may have been rounded up */
+    known->from = time.unix_ms - (length < DAY || equals[1] == '-' ? length : 0);
     known->to = time.unix_ms + length;
     guess->knowns++;
     return guess_add(guess, text, (size_t)(equals - text));

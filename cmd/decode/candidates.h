@@ -10,7 +10,8 @@
 #define GUESS_LAYOUTS 32
 #define GUESS_SAMPLE 1024 /* IDs in the sample */
 #define GUESS_ROOM (GUESS_SAMPLE + 2 + ARGS_LIST)
-#define GUESS_SINCE INT64_C(1262304000000) /* 2010, the year of Twitter's Snowflake, the first such IDs */
+/* 2010, the year of Twitter's Snowflake, the first such IDs */
+#define GUESS_SINCE INT64_C(1262304000000)
 
 /* A layout that has a name. */
 struct candidate {
@@ -35,12 +36,14 @@ struct family {
     bool wide, fixed_epoch;
     sfid_layout shape; /* of its first layout, unless it is wide */
     size_t layouts;
-    unsigned time_bits, pid_bits, seq_bits, fixed_bits; /* time_bits: in a random ID, all that stand above the rest */
+    /* time_bits: in a random ID, all that stand above the rest */
+    unsigned time_bits, pid_bits, seq_bits, fixed_bits;
     uint32_t unit_ms;
 
     /* Set by guess_judge(). */
     bool possible;
-    double bits; /* how much better than chance it explains the IDs: random ones do as well once in 2^bits */
+    /* how much better than chance it explains the IDs: random ones do as well once in 2^bits */
+    double bits;
     size_t ids;
     unsigned pids;
     double seq_mean;

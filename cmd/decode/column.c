@@ -15,7 +15,8 @@
 
 /* ---- records -------------------------------------------------------------- */
 
-static int fault(struct source *source, struct found *found, const char *what, ...) CLI_PRINTF(3, 4);
+static int fault(struct source *source, struct found *found, const char *what, ...)
+    CLI_PRINTF(3, 4);
 static int fault(struct source *source, struct found *found, const char *what, ...) {
     va_list args;
     va_start(args, what);
@@ -30,8 +31,10 @@ struct place {
     size_t columns, at, len;
 };
 
-/* Walks the fields. Returns 1, 0 if the last one is open, or -1 if something follows the quote that ends field place->columns. */
-static int walk(const struct column *column, const struct line *line, struct place *place, size_t *at, struct field *field) {
+/* Walks the fields. Returns 1, 0 if the last one is open, or -1 if something follows the quote that
+ * ends field place->columns. */
+static int walk(const struct column *column, const struct line *line, struct place *place,
+                size_t *at, struct field *field) {
     for (;;) {
         const enum csv_end end = csv_field(column->separator, line->text, line->len, at, field);
         if (end == CSV_OPEN)
@@ -47,7 +50,8 @@ static int walk(const struct column *column, const struct line *line, struct pla
     }
 }
 
-/* Reads on while a quote is open. A bad record costs only its first line: its stray quote may have swallowed many good ones. */
+/* Reads on while a quote is open. A bad record costs only its first line: its stray quote may have
+ * swallowed many good ones. */
 static int read_record(struct source *source, struct found *found, struct place *place) {
     struct line *line = &source->line;
     const bool crlf = line->crlf;
@@ -65,11 +69,13 @@ static int read_record(struct source *source, struct found *found, struct place 
         in_back(&source->in, behind, found->line);
     line->len = first;
     line->crlf = crlf;
-    return rc < 0 ? fault(source, found, "has text after the closing quote of column %zu", place->columns)
+    return rc < 0 ? fault(source, found, "has text after the closing quote of column %zu",
+                          place->columns)
                   : fault(source, found, "has an unclosed quote in column %zu", place->columns + 1);
 }
 
-/* Returns whether this is NULL in a dump of PostgreSQL or MySQL. An empty field or line holds no ID either. */
+/* Returns whether this is NULL in a dump of PostgreSQL or MySQL. An empty field or line holds no ID
+ * either. */
 static bool is_null(const char *text, size_t len) {
     return (len == 2 && memcmp(text, "\\N", 2) == 0) || (len == 4 && memcmp(text, "NULL", 4) == 0);
 }
@@ -83,7 +89,8 @@ static int check_width(struct source *source, struct found *found, size_t column
     if (column->width == 0)
         column->width = columns;
     if (columns > column->width && source->keep && source->format != VIEW_JSON)
-        return fault(source, found, "has %zu columns; the first record has %zu", columns, column->width);
+        return fault(source, found, "has %zu columns; the first record has %zu", columns,
+                     column->width);
     found->missing = columns < column->width ? column->width - columns : 0;
     return 1;
 }
@@ -106,9 +113,11 @@ static int next_record(struct source *source, struct found *found) {
     if (found->fault)
         return 1;
     if (place.columns <= source->column.index && found->record_len > 0)
-        return fault(source, found, "has too few columns; expected the ID in column %zu%s", source->column.index + 1,
+        return fault(source, found, "has too few columns; expected the ID in column %zu%s",
+                     source->column.index + 1,
                      hint_columns(source->column.separator, found->record, found->record_len));
-    found->none = place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
+    found->none =
+        place.len == 0 || (source->column.separator == '\t' && is_null(found->id, found->len));
     return found->record_len > 0 ? check_width(source, found, place.columns) : 1;
 }
 
@@ -129,24 +138,28 @@ static bool find_name(struct source *source, unsigned long long line) {
         if (!is_named(&field, column->name))
             continue;
         if (found > 0) {
-            say("line %llu: columns %zu and %zu are both named %s; use the number", line, found, number, QUOTE(column->name));
+            say("line %llu: columns %zu and %zu are both named %s; use the number", line, found,
+                number, QUOTE(column->name));
             return false;
         }
         found = number;
     }
     column->index = found - 1;
     if (found == 0)
-        say("line %llu: %s has no column %s%s", line, quote(source->header, source->header_len).text, QUOTE(column->name),
+        say("line %llu: %s has no column %s%s", line,
+            quote(source->header, source->header_len).text, QUOTE(column->name),
             hint_columns(column->separator, source->header, source->header_len));
     return found > 0;
 }
 
-/* Writes the name of a member, from the header if the column has a name there. *at is the read position in the header. */
+/* Writes the name of a member, from the header if the column has a name there. *at is the read
+ * position in the header. */
 static void write_name(const struct source *source, size_t column, size_t *at) {
     struct field name = {.seen = 0};
     const bool named = source->header_len > 0 && (column == 0 || *at > 0);
     out_bytes("\"", 1);
-    if (named && csv_field(source->column.separator, source->header, source->header_len, at, &name) != CSV_FIELD)
+    if (named && csv_field(source->column.separator, source->header, source->header_len, at,
+                           &name) != CSV_FIELD)
         *at = 0; /* the header ends here */
     if (named)
         csv_write(VIEW_JSON, &name);
@@ -189,7 +202,8 @@ static void write_header(struct source *source, struct view *view, bool crlf) {
     if (source->format == VIEW_JSON)
         return;
     write_record(source, source->header, source->header_len);
-    char *p = view_put_names(view, out_room(OUT_ROOM), PREFIX, source->format == VIEW_TSV ? '\t' : ',');
+    char *p =
+        view_put_names(view, out_room(OUT_ROOM), PREFIX, source->format == VIEW_TSV ? '\t' : ',');
     out_until(put_text(p, crlf && is_own(source) ? "\r\n" : "\n"));
 }
 
@@ -217,7 +231,8 @@ static int begin_columns(struct source *source, struct view *view) {
         return STATUS_BAD_INPUT;
     }
     if (memchr(found.record, '\r', found.record_len) &&
-        !memchr(found.record, '"', found.record_len)) { /* CR line ends: all input is one line, of names */
+        !memchr(found.record, '"',
+                found.record_len)) { /* CR line ends: all input is one line, of names */
         say_bad(source->unit, found.line, found.record, found.record_len,
                 "has a CR inside; lines must end in LF or CR LF: tr '\\r' '\\n'");
         return STATUS_BAD_INPUT;
@@ -233,7 +248,8 @@ static int begin_columns(struct source *source, struct view *view) {
 
 /* ---- output ---------------------------------------------------------------- */
 
-static void keep_record(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_record(struct source *source, const struct found *found, struct view *view,
+                        const struct taken *taken) {
     if (found->record_len == 0 || (found->fault && !is_own(source)))
         return; /* what is no record cannot be written as another one */
     if (found->fault) {
@@ -257,9 +273,11 @@ static void keep_record(struct source *source, const struct found *found, struct
     out_until(put_text(p, found->crlf && is_own(source) ? "\r\n" : "\n"));
 }
 
-void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format) {
+void source_column(struct source *source, const struct reader *reader, const struct column *column,
+                   enum view_format format) {
     source_begin(source, reader, next_record, IN_LINE_MAX);
-    source->keep = format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep_record : NULL;
+    source->keep =
+        format == VIEW_CSV || format == VIEW_TSV || format == VIEW_JSON ? keep_record : NULL;
     source->begin = begin_columns;
     source->column = *column;
     source->column.header |= column->name != NULL;

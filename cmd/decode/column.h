@@ -8,6 +8,7 @@
 #include "text/reader.h"
 
 /* Sets up the source. Reading from standard input begins at once. */
-void source_column(struct source *source, const struct reader *reader, const struct column *column, enum view_format format);
+void source_column(struct source *source, const struct reader *reader, const struct column *column,
+                   enum view_format format);
 
 #endif

@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-static enum csv_end plain_field(char separator, const char *text, size_t len, size_t *at, struct field *field) {
+static enum csv_end plain_field(char separator, const char *text, size_t len, size_t *at,
+                                struct field *field) {
     const char *p = text + *at, *end = memchr(p, separator, len - *at);
     field->text = p;
     field->len = end ? (size_t)(end - p) : len - *at;
@@ -15,7 +16,8 @@ static enum csv_end plain_field(char separator, const char *text, size_t len, si
     return end ? CSV_FIELD : CSV_LAST;
 }
 
-static enum csv_end quoted_field(char separator, const char *text, size_t len, size_t *at, struct field *field) {
+static enum csv_end quoted_field(char separator, const char *text, size_t len, size_t *at,
+                                 struct field *field) {
     const char *const end = text + len;
     field->text = text + *at + 1;
     field->quoted = true;
@@ -40,11 +42,13 @@ static enum csv_end quoted_field(char separator, const char *text, size_t len, s
     return CSV_FIELD;
 }
 
-enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at, struct field *field) {
+enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at,
+                       struct field *field) {
     if (separator == ',' && *at < len && text[*at] == '"')
         return quoted_field(separator, text, len, at, field);
     const enum csv_end end = plain_field(separator, text, len, at, field);
-    if (separator == '\t' && field->len >= 2 && field->text[0] == '"' && field->text[field->len - 1] == '"') {
+    if (separator == '\t' && field->len >= 2 && field->text[0] == '"' &&
+        field->text[field->len - 1] == '"') {
         field->text++;
         field->len -= 2;
     }
@@ -56,7 +60,9 @@ enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at,
 /* Returns the replacement for a byte that cannot be written as it is, or NULL if it can. */
 typedef const char *escape(const struct field *field, unsigned char c);
 
-static const char *in_csv(const struct field *field, unsigned char c) { return c == '"' && !field->quoted ? "\"\"" : NULL; }
+static const char *in_csv(const struct field *field, unsigned char c) {
+    return c == '"' && !field->quoted ? "\"\"" : NULL;
+}
 
 /* TSV cannot express a TAB or a line end. A space replaces each. */
 static const char *in_tsv(const struct field *field, unsigned char c) {
@@ -107,7 +113,8 @@ static void write_escaped(const struct field *field, escape *escaped, bool singl
 
 static bool wants_quotes(const struct field *field) {
     for (size_t i = 0; i < field->len; i++)
-        if (field->text[i] == ',' || field->text[i] == '"' || field->text[i] == '\r' || field->text[i] == '\n')
+        if (field->text[i] == ',' || field->text[i] == '"' || field->text[i] == '\r' ||
+            field->text[i] == '\n')
             return true;
     return field->quoted;
 }
@@ -115,6 +122,10 @@ static bool wants_quotes(const struct field *field) {
 void csv_write(enum view_format format, const struct field *field) {
     const bool quotes = format == VIEW_CSV && wants_quotes(field);
     out_bytes("\"", quotes);
-    write_escaped(field, format == VIEW_CSV ? in_csv : format == VIEW_JSON ? in_json : in_tsv, format != VIEW_CSV);
+    write_escaped(field,
+                  format == VIEW_CSV    ? in_csv
+                  : format == VIEW_JSON ? in_json
+                                        : in_tsv,
+                  format != VIEW_CSV);
     out_bytes("\"", quotes);
 }

@@ -25,7 +25,8 @@ enum csv_end { CSV_FIELD, CSV_LAST, CSV_OPEN, CSV_GARBAGE };
  * and more text continues there. CSV_GARBAGE: something follows the closing
  * quote.
  */
-enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at, struct field *field);
+enum csv_end csv_field(char separator, const char *text, size_t len, size_t *at,
+                       struct field *field);
 
 /* Writes a value as a field of TSV or CSV, or between the quotes of a JSON string. */
 void csv_write(enum view_format format, const struct field *field);

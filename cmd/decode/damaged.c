@@ -24,7 +24,8 @@ static bool is_formula(const char *text, size_t len) {
         return false;
     const size_t quotes = text[2] == '"' ? 2 : 1;
     const size_t digits = count_digits(text + 1 + quotes, len - 1 - quotes);
-    return digits > 0 && len == 1 + quotes + digits + quotes && text[len - 1] == '"' && text[len - quotes] == '"';
+    return digits > 0 && len == 1 + quotes + digits + quotes && text[len - 1] == '"' &&
+           text[len - quotes] == '"';
 }
 
 /* The first digits of a text, which may have a point among them, as a number; 0: it is no ID. */
@@ -91,17 +92,26 @@ bool damaged_explain(const char *text, size_t len, char why[READER_WHY]) {
     struct scientific s;
     uint64_t value;
     if (is_formula(text, len)) {
-        snprintf(why, READER_WHY,
-                 "is a formula by which a spreadsheet keeps digits as text: none is lost; leave out = and the quotes");
+        snprintf(
+            why, READER_WHY,
+            "is a formula by which a spreadsheet keeps digits as text: none is lost; leave out = and the quotes");
     } else if (len > 1 && text[0] == '\'' && count_digits(text + 1, len - 1) == len - 1) {
-        snprintf(why, READER_WHY, "has the apostrophe by which a spreadsheet keeps digits as text: none is lost; leave it out");
+        snprintf(
+            why, READER_WHY,
+            "has the apostrophe by which a spreadsheet keeps digits as text: none is lost; leave it out");
     } else if (read_scientific(text, len, &s)) {
-        const char *by = s.letter == 'e' ? "Python, pandas, R or JavaScript" : s.padded ? "a program on Windows" : "a spreadsheet";
+        const char *by = s.letter == 'e' ? "Python, pandas, R or JavaScript"
+                         : s.padded      ? "a program on Windows"
+                                         : "a spreadsheet";
         if (s.value > EXACT && rounded_may_be(s.value))
-            snprintf(why, READER_WHY,
-                     "is a number as %s writes it: its last digits are lost; read it anew from its source, as text", by);
+            snprintf(
+                why, READER_WHY,
+                "is a number as %s writes it: its last digits are lost; read it anew from its source, as text",
+                by);
         else if (s.digits >= s.whole)
-            snprintf(why, READER_WHY, "is a number as %s writes it: no digit is lost; write it without an exponent", by);
+            snprintf(why, READER_WHY,
+                     "is a number as %s writes it: no digit is lost; write it without an exponent",
+                     by);
         else
             snprintf(why, READER_WHY,
                      "is a number as %s writes it: %" PRIu64 " of its %" PRIu64
@@ -109,10 +119,12 @@ bool damaged_explain(const char *text, size_t len, char why[READER_WHY]) {
                      by, s.whole - s.digits, s.whole);
     } else if (read_float(text, len, &value)) {
         const bool lost = rounded_may_be(value);
-        snprintf(why, READER_WHY, "is a float, as pandas makes of a column with an empty cell: %s",
-                 value <= EXACT ? "no digit is lost below 2^53; leave out the point and what follows"
-                 : lost         ? "its last digits are lost; read it anew from its source, as text"
-                                : "but no double has these digits, so none is lost; leave out the point and what follows");
+        snprintf(
+            why, READER_WHY, "is a float, as pandas makes of a column with an empty cell: %s",
+            value <= EXACT ? "no digit is lost below 2^53; leave out the point and what follows"
+            : lost
+                ? "its last digits are lost; read it anew from its source, as text"
+                : "but no double has these digits, so none is lost; leave out the point and what follows");
     } else {
         return false;
     }

@@ -32,14 +32,17 @@
 static void explain_layout(const struct decode *decode, sfid_wide id, char why[READER_WHY]) {
     const struct view *view = &decode->view;
     if (!view->wide && id.low < decode->least)
-        snprintf(why, READER_WHY, "is below %" PRIu64 ", the first ID of layout %s: older numbers hold no time", decode->least,
-                 view->name);
+        snprintf(why, READER_WHY,
+                 "is below %" PRIu64 ", the first ID of layout %s: older numbers hold no time",
+                 decode->least, view->name);
     else if (!view->wide)
-        snprintf(why, READER_WHY, "has a bit set above the fields of layout %s; try another --layout", view->name);
+        snprintf(why, READER_WHY,
+                 "has a bit set above the fields of layout %s; try another --layout", view->name);
     else if (view->wide_layout.kind == SFID_UUID7)
         snprintf(why, READER_WHY, "is not a UUID of version 7, variant 2");
     else
-        snprintf(why, READER_WHY, "is above the highest ID of layout %s; try another --layout", view->name);
+        snprintf(why, READER_WHY, "is above the highest ID of layout %s; try another --layout",
+                 view->name);
 }
 
 /* Suggests what to type instead. Lines are all alike, so for them the hint is given once. */
@@ -47,10 +50,11 @@ static const char *find_hint(struct decode *decode, const struct found *found, b
     const struct source *source = &decode->source;
     if (argument)
         return hint_argument(found->id);
-    if (source->column.separator && !source->column.header && found->line == 1 && !found->fault && found->len > 0 &&
-        (found->id[0] < '0' || found->id[0] > '9') && !decode->hinted)
+    if (source->column.separator && !source->column.header && found->line == 1 && !found->fault &&
+        found->len > 0 && (found->id[0] < '0' || found->id[0] > '9') && !decode->hinted)
         return "; if the first line has names: --header";
-    if (decode->hinted || (decode->streams && source->key == NULL) || decode->reader.form == SFID_BYTES)
+    if (decode->hinted || (decode->streams && source->key == NULL) ||
+        decode->reader.form == SFID_BYTES)
         return "";
     const char *hint = source->key == NULL ? hint_line(found->record, found->record_len, true)
                        : found->fault      ? hint_object(found->record, found->record_len)
@@ -60,10 +64,12 @@ static const char *find_hint(struct decode *decode, const struct found *found, b
 }
 
 static const char an_argument[] = "argument"; /* replaces source.unit in messages */
-static const char *const tasks[] = {[TASK_SHOW] = "decode", [TASK_GUESS] = "decode --guess", [TASK_STATS] = "decode --stats"};
+static const char *const tasks[] = {
+    [TASK_SHOW] = "decode", [TASK_GUESS] = "decode --guess", [TASK_STATS] = "decode --stats"};
 
 /* Reports found->fault, or else what is wrong with the ID. */
-static void complain(struct decode *decode, const struct found *found, const char *unit, const char *wrong) {
+static void complain(struct decode *decode, const struct found *found, const char *unit,
+                     const char *wrong) {
     const bool argument = unit == an_argument;
     const char *text = found->fault ? found->record : found->id;
     const size_t len = found->fault ? found->record_len : found->len;
@@ -73,7 +79,8 @@ static void complain(struct decode *decode, const struct found *found, const cha
         ;
     else if (!argument || reader_read(&decode->reader, text, len, &(sfid_wide){0, 0}) ||
              !hint_file(tasks[decode->task], decode->task == TASK_SHOW, text, why))
-        snprintf(why, sizeof why, "%s%s", found->fault ? found->fault : wrong, find_hint(decode, found, argument));
+        snprintf(why, sizeof why, "%s%s", found->fault ? found->fault : wrong,
+                 find_hint(decode, found, argument));
     say_bad(unit, found->line, text, len, why);
 }
 
@@ -95,7 +102,8 @@ static void complain_of_id(struct decode *decode, const struct found *found, con
 
 /* ---- taking apart -------------------------------------------------------- */
 
-/* Text is full of numbers that are no IDs. Small ones would date from the layout's first hours; others lie in the future. */
+/* Text is full of numbers that are no IDs. Small ones would date from the layout's first hours;
+ * others lie in the future. */
 static bool is_likely(const struct view *view, const struct taken *taken) {
     const int64_t epoch = view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms;
     return taken->unix_ms - DAY >= epoch && !view_is_future(taken);
@@ -105,20 +113,24 @@ static bool is_likely(const struct view *view, const struct taken *taken) {
 static bool read_found(struct decode *decode, const struct found *found, struct taken *taken) {
     sfid_wide id;
     return reader_read(&decode->reader, found->id, found->len, &id) && id.low >= decode->least &&
-           view_take(&decode->view, id, taken) && (!decode->source.quiet || is_likely(&decode->view, taken));
+           view_take(&decode->view, id, taken) &&
+           (!decode->source.quiet || is_likely(&decode->view, taken));
 }
 
-/* Shows an ID of another maker. Returns false if it is none, or if all IDs have to be of one layout. */
+/* Shows an ID of another maker. Returns false if it is none, or if all IDs have to be of one
+ * layout. */
 static bool show_other(struct decode *decode, const struct found *found) {
     struct made made;
     return decode->any && !decode->streams && decode->task == TASK_SHOW && !found->fault &&
-           maker_find(found->id, found->len, &made) && !made.odd && maker_show(&decode->view, found->id, found->len, &made);
+           maker_find(found->id, found->len, &made) && !made.odd &&
+           maker_show(&decode->view, found->id, found->len, &made);
 }
 
 /* Counts an ID of another maker that no layout here has: those of version 7 have one. */
 static bool guess_other(struct decode *decode, const struct found *found) {
     struct made made;
-    if (!decode->any || found->fault || !maker_find(found->id, found->len, &made) || made.odd || strcmp(made.name, "uuid7") == 0)
+    if (!decode->any || found->fault || !maker_find(found->id, found->len, &made) || made.odd ||
+        strcmp(made.name, "uuid7") == 0)
         return false;
     makers_add(&decode->makers, &made);
     decode->status = STATUS_BAD_INPUT;
@@ -136,12 +148,15 @@ static void guess_found(struct decode *decode, const struct found *found, const 
     }
     if (found->fault || !decode->source.quiet)
         complain(decode, found, unit,
-                 decode->any && maker_is_word(found->id, found->len) ? "is not an ID of any layout that has a name" MAKERS_NONE
-                                                                     : "is not an ID of any layout that has a name");
+                 decode->any && maker_is_word(found->id, found->len)
+                     ? "is not an ID of any layout that has a name" MAKERS_NONE
+                     : "is not an ID of any layout that has a name");
 }
 
-/* Names a record that has no valid ID, and passes it through if that is wanted and it was read as a whole. */
-static void refuse_record(struct decode *decode, const struct found *found, const char *unit, bool keep) {
+/* Names a record that has no valid ID, and passes it through if that is wanted and it was read as a
+ * whole. */
+static void refuse_record(struct decode *decode, const struct found *found, const char *unit,
+                          bool keep) {
     complain_of_id(decode, found, unit);
     if (decode->keep_bad && keep && !found->part)
         decode->source.keep(&decode->source, found, &decode->view, NULL);
@@ -156,7 +171,8 @@ static void decode_found(struct decode *decode, struct found *found, const char 
         return;
     }
     const bool good = !found->fault && !found->none &&
-                      (read_found(decode, found, &taken) || (source_resolve(source, found) && read_found(decode, found, &taken)));
+                      (read_found(decode, found, &taken) ||
+                       (source_resolve(source, found) && read_found(decode, found, &taken)));
     if (good)
         rounded_add(&decode->rounded, taken.id.low);
     if (!good && !found->none && show_other(decode, found))
@@ -190,8 +206,11 @@ static void decode_input(struct decode *decode) {
 
 static void decode_argument(struct decode *decode, int number, const char *text) {
     const size_t len = strlen(text);
-    decode_found(decode, &(struct found){.record = text, .record_len = len, .id = text, .len = len, .line = (uint64_t)number},
-                 an_argument, false);
+    decode_found(
+        decode,
+        &(struct found){
+            .record = text, .record_len = len, .id = text, .len = len, .line = (uint64_t)number},
+        an_argument, false);
 }
 
 /* Reports what needs all IDs. Returns the exit status. */
@@ -203,8 +222,9 @@ static int finish_decode(struct decode *decode) {
         makers_tell(&decode->makers, decode->guess.count);
     if (decode->task == TASK_SHOW || (decode->makers.all > 0 && decode->guess.count == 0))
         return decode->status;
-    const int status =
-        decode->task == TASK_GUESS ? guess_report(&decode->guess, format, decode->header) : stats_report(&decode->stats, format);
+    const int status = decode->task == TASK_GUESS
+                           ? guess_report(&decode->guess, format, decode->header)
+                           : stats_report(&decode->stats, format);
     return status == STATUS_GOOD ? decode->status : status;
 }
 
@@ -237,22 +257,23 @@ const struct command command_decode = {
         "[--keep] [--columns LIST] "
         "[--utc | --local | --zone ZONE] [--age] [--partition day|hour] [--guess [--known ID=TIME]... | --stats] [ID... | -]",
     .summary = "take IDs apart into time, pid and sequence",
-    .about = "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
-             "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
-             "other IDs are shown, and the exit status is 1.\n\n"
-             "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
-             "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
-             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7. Without LAYOUT and FORM, other makers'\n"
-             "IDs are taken apart, too: ULID, KSUID, ObjectId, xid, TSID and UUIDs.\n\n"
-             "--csv, --tsv and --key keep the other columns and members, and add the parts of the ID: as\n"
-             "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\".\n"
-             "--keep also keeps the records without an ID. Dots in KEY lead into objects: user.id. --grep\n"
-             "adds the time after each likely ID in the text. If --format differs from the input, CSV and\n"
-             "TSV keep their columns with csv, tsv or json; otherwise only the IDs are shown.\n\n"
-             "--guess finds the widths of the layout, and its epoch if --known says when one of the IDs was\n"
-             "made, or if they were made just now. If the answer is not certain, the exit status is 3, and\n"
-             "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
-             "peaks and gaps, and the busiest pids.\n",
+    .about =
+        "Takes IDs apart: the arguments, or with none or \"-\", the lines of standard input. Empty\n"
+        "lines are ignored. Text that is not an ID of the layout is reported on standard error, the\n"
+        "other IDs are shown, and the exit status is 1.\n\n"
+        "Text of digits only is decimal, unless it has the full width of FORM (hex: 16); 0x begins\n"
+        "hex. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of\n"
+        "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7. Without LAYOUT and FORM, other makers'\n"
+        "IDs are taken apart, too: ULID, KSUID, ObjectId, xid, TSID and UUIDs.\n\n"
+        "--csv, --tsv and --key keep the other columns and members, and add the parts of the ID: as\n"
+        "columns sfid_time, sfid_unix_ms, sfid_tick, sfid_pid and sfid_seq, or as a member \"sfid\".\n"
+        "--keep also keeps the records without an ID. Dots in KEY lead into objects: user.id. --grep\n"
+        "adds the time after each likely ID in the text. If --format differs from the input, CSV and\n"
+        "TSV keep their columns with csv, tsv or json; otherwise only the IDs are shown.\n\n"
+        "--guess finds the widths of the layout, and its epoch if --known says when one of the IDs was\n"
+        "made, or if they were made just now. If the answer is not certain, the exit status is 3, and\n"
+        "the layout ends in \"?\". --stats shows the first and last time, duplicates, ordering errors,\n"
+        "peaks and gaps, and the busiest pids.\n",
     .options = decode_options,
     .run = run_decode,
 };

@@ -23,7 +23,8 @@
 
 #define BLOCK 4096 /* IDs; at the begin of each, piles are dropped */
 
-/* Returns the list, grown by an eighth and more, or NULL: then the list is as before. The kernel moves large blocks without a copy. */
+/* Returns the list, grown by an eighth and more, or NULL: then the list is as before. The kernel
+ * moves large blocks without a copy. */
 static void *grow(void *list, size_t *room, size_t size) {
     const size_t more = *room + *room / 8 + 65536;
     void *larger = realloc(list, more * size);
@@ -34,8 +35,8 @@ static void *grow(void *list, size_t *room, size_t size) {
 
 /* ---- distances ---------------------------------------------------------------- */
 
-/* A stack of distances. The last byte of each tells its form: 0 to 127 is all of it, 128 to 239 has a byte below it, and from
-   241 to 245 it counts the bytes below it. */
+/* A stack of distances. The last byte of each tells its form: 0 to 127 is all of it, 128 to 239 has
+ * a byte below it, and from 241 to 245 it counts the bytes below it. */
 struct distances {
     unsigned char *bytes;
     size_t len, room;
@@ -99,7 +100,9 @@ static bool find_least(struct piles *piles) {
     return piles->least != NULL;
 }
 
-static sfid_wide top_id(const struct piles *piles, size_t i) { return number_at(piles->ids, piles->top[i]); }
+static sfid_wide top_id(const struct piles *piles, size_t i) {
+    return number_at(piles->ids, piles->top[i]);
+}
 
 /* Returns the first top that is not below `id`, or the end. */
 static size_t first_not_below(const struct piles *piles, sfid_wide id) {
@@ -121,7 +124,8 @@ static void drop(struct piles *piles, size_t block) {
     piles->first = first;
     if (first <= kept)
         return;
-    memcpy(piles->top, piles->top + first, kept * sizeof *piles->top); /* more are dropped than kept, so they do not overlap */
+    /* more are dropped than kept, so they do not overlap */
+    memcpy(piles->top, piles->top + first, kept * sizeof *piles->top);
     piles->first = 0;
     piles->end = kept;
 }
@@ -140,7 +144,8 @@ static bool put(struct piles *piles, size_t place) {
     const bool on_top = piles->first == piles->end || is_below(top_id(piles, piles->end - 1), id);
     if (on_top && piles->end == piles->room && !room_for_top(piles))
         return false;
-    const size_t at = on_top ? piles->end++ : first_not_below(piles, id), pile = piles->dropped + at - piles->first;
+    const size_t at = on_top ? piles->end++ : first_not_below(piles, id),
+                 pile = piles->dropped + at - piles->first;
     const bool kept = push(&piles->distances, (int64_t)pile - (int64_t)piles->last);
     piles->top[at] = (uint32_t)place;
     piles->last = pile;
@@ -156,11 +161,14 @@ struct in_order {
     size_t firsts;
 };
 
-static bool is_in_order(const struct in_order *in, size_t place) { return in->bits[place / 64] >> place % 64 & 1; }
+static bool is_in_order(const struct in_order *in, size_t place) {
+    return in->bits[place / 64] >> place % 64 & 1;
+}
 
 /* Takes the piles back from the end. `want`: how many there are. */
 static void mark(struct in_order *in, struct piles *piles, size_t want) {
-    for (size_t place = in->ids->count, pile = piles->last; place-- > 0; pile -= (size_t)pop(&piles->distances))
+    for (size_t place = in->ids->count, pile = piles->last; place-- > 0;
+         pile -= (size_t)pop(&piles->distances))
         if (pile + 1 == want) {
             in->bits[place / 64] |= UINT64_C(1) << place % 64;
             want--;
@@ -217,7 +225,8 @@ static void note_all(const struct in_order *in, struct order *order) {
             continue;
         const sfid_wide id = number_at(in->ids, i);
         const size_t place = find_place(in, id);
-        if (place == in->ids->count || !is_same(number_at(in->ids, place), id)) /* not a copy of an ID in order */
+        /* not a copy of an ID in order */
+        if (place == in->ids->count || !is_same(number_at(in->ids, place), id))
             note(order, id, i, place);
     }
 }

@@ -31,12 +31,14 @@ double log2_of(double value) {
 
 /* Small numbers are the first day of any epoch. They are counters, or anything. */
 bool guess_makes_sense(const struct guess *guess, const struct family *family, int64_t epoch_ms) {
-    return family->newest >= DAY && family->newest <= guess->now + MINUTE - epoch_ms && family->oldest >= GUESS_SINCE - epoch_ms;
+    return family->newest >= DAY && family->newest <= guess->now + MINUTE - epoch_ms &&
+           family->oldest >= GUESS_SINCE - epoch_ms;
 }
 
 /* ---- by what is usual ----------------------------------------------------------- */
 
-/* How likely is it that a layout with a name made an ID of this tick? Ages are about as likely by order of magnitude. */
+/* How likely is it that a layout with a name made an ID of this tick? Ages are about as likely by
+ * order of magnitude. */
 static double likely(const struct guess *guess, const struct family *family, int64_t epoch_ms) {
     enum { MAGNITUDES = 20 }; /* ln(16 years / 1 second) */
     const int64_t age = guess->now - epoch_ms - family->newest;
@@ -46,7 +48,8 @@ static double likely(const struct guess *guess, const struct family *family, int
 /* And an epoch since 1970 without a name? */
 static double private(const struct guess *guess, const struct family *family) {
     double room = (double)guess->now;
-    if (family->newest < DAY || family->newest > guess->now || family->newest - family->oldest > guess->now - GUESS_SINCE)
+    if (family->newest < DAY || family->newest > guess->now ||
+        family->newest - family->oldest > guess->now - GUESS_SINCE)
         return 0;
     if (!family->wide && (double)family->shape.max_tick * family->unit_ms < room)
         room = (double)family->shape.max_tick * family->unit_ms;
@@ -62,7 +65,8 @@ static double judge_by_age(const struct guess *guess, struct family *family) {
         if (c->family != index || !guess_makes_sense(guess, family, c->epoch_ms))
             continue;
         chance += share * likely(guess, family, c->epoch_ms);
-        if (!family->epoch.own && (family->fixed_epoch || guess->now - c->epoch_ms - family->newest <= HOUR))
+        if (!family->epoch.own &&
+            (family->fixed_epoch || guess->now - c->epoch_ms - family->newest <= HOUR))
             family->epoch = (struct epoch){.sure = true, .ms = c->epoch_ms, .own = c};
     }
     return chance;
@@ -79,7 +83,8 @@ static bool find_window(const struct guess *guess, const struct family *family, 
         if (tick > family->shape.max_tick)
             return false;
         const int64_t ms = (int64_t)tick * family->unit_ms;
-        const int64_t from = known->from - ms - (family->unit_ms - 1) - guess->slack, to = known->to - ms + guess->slack;
+        const int64_t from = known->from - ms - (family->unit_ms - 1) - guess->slack,
+                      to = known->to - ms + guess->slack;
         w->from = from > w->from ? from : w->from;
         w->to = to < w->to ? to : w->to;
     }
@@ -108,18 +113,21 @@ static int64_t first_days(struct span w, int64_t *last) {
  * People choose epochs: the first of a month, a midnight, at least a full half
  * hour. One of these counts if chance would hardly put it into the window.
  */
-static double judge_round(const struct guess *guess, const struct family *family, struct span w, struct epoch *epoch) {
+static double judge_round(const struct guess *guess, const struct family *family, struct span w,
+                          struct epoch *epoch) {
     const double all = (double)guess->now, width = (double)(w.to - w.from + 1), any = width / all;
     double sum = any;
     int64_t last[3];
-    const int64_t found[3] = {first_days(w, &last[0]), multiples(w, DAY, &last[1]), multiples(w, HOUR / 2, &last[2])};
+    const int64_t found[3] = {first_days(w, &last[0]), multiples(w, DAY, &last[1]),
+                              multiples(w, HOUR / 2, &last[2])};
     const double length[3] = {30.44 * (double)DAY, (double)DAY, (double)HOUR / 2};
     *epoch = (struct epoch){.ms = w.from + (w.to - w.from) / 2, .within = (w.to - w.from + 1) / 2};
     epoch->sure = epoch->within <= 5 * SECOND + family->unit_ms;
     for (int i = 3; i-- > 0;) {
         const double share = (double)found[i] * length[i] / all;
         if (share > 10 * any)
-            *epoch = (struct epoch){.sure = true, .round = true, .ms = last[i], .within = epoch->within};
+            *epoch =
+                (struct epoch){.sure = true, .round = true, .ms = last[i], .within = epoch->within};
         sum += share;
     }
     return sum / 4;
@@ -138,8 +146,11 @@ static double judge_by_knowns(const struct guess *guess, struct family *family) 
             continue;
         const bool first = epoch->own == NULL;
         const bool sure = first || (epoch->sure && epoch->ms == c->epoch_ms);
-        *epoch =
-            (struct epoch){.sure = sure, .round = true, .ms = c->epoch_ms, .within = epoch->within, .own = first ? c : epoch->own};
+        *epoch = (struct epoch){.sure = sure,
+                                .round = true,
+                                .ms = c->epoch_ms,
+                                .within = epoch->within,
+                                .own = first ? c : epoch->own};
         chance += 0.5 / (double)family->layouts;
     }
     if (family->newest < DAY || epoch->ms + family->oldest + epoch->within < GUESS_SINCE)

@@ -14,7 +14,8 @@ double log2_of(double value); /* value > 0 */
  */
 double guess_epoch(const struct guess *guess, struct family *family, bool *possible);
 
-/* Returns whether the IDs may have been read as this layout, so far as times tell: none from before 2010, none in the future. */
+/* Returns whether the IDs may have been read as this layout, so far as times tell: none from before
+ * 2010, none in the future. */
 bool guess_makes_sense(const struct guess *guess, const struct family *family, int64_t epoch_ms);
 
 #endif

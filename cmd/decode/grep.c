@@ -13,7 +13,9 @@
 
 #define LEAST_DECIMALS 10
 
-static bool is_word(char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); }
+static bool is_word(char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
 
 /* In 0.1234567890, neither side of the point is an ID. */
 static bool in_fraction(const struct line *line, size_t from, size_t to) {
@@ -45,10 +47,12 @@ static bool may_be(const struct reader *reader, const struct line *line, size_t 
         return false;
     if (len >= LEAST_DECIMALS && len <= (reader->wide ? 39 : 20) && all_decimal(p, len))
         return !in_fraction(line, from, to) && !is_negative(line, from);
-    return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X');
+    return (reader->form == SFID_DEC || reader->form == SFID_HEX) && len > 2 && p[0] == '0' &&
+           (p[1] == 'x' || p[1] == 'X');
 }
 
-/* Finds the next word that may be an ID, and sets *from to its start. Returns false if there is none. */
+/* Finds the next word that may be an ID, and sets *from to its start. Returns false if there is
+ * none. */
 static bool find_number(struct source *source, size_t *from) {
     enum { UUID = 36 };
     const struct line *line = &source->line;
@@ -78,7 +82,8 @@ static int next_number(struct source *source, struct found *found) {
         source->at = 0;
     }
     const size_t before = source->at;
-    *found = (struct found){.record = source->line.text + before, .line = source->in.line, .none = true};
+    *found =
+        (struct found){.record = source->line.text + before, .line = source->in.line, .none = true};
     if (source->line.cut) {
         found->none = false;
         found->fault = "is longer than 1 MiB";
@@ -98,7 +103,8 @@ static int next_number(struct source *source, struct found *found) {
 }
 
 /* Writes the text up to and including an ID, or up to the end of the line. */
-static void keep_line(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_line(struct source *source, const struct found *found, struct view *view,
+                      const struct taken *taken) {
     source_put_mark(source);
     out_bytes(found->record, found->record_len);
     if (taken)

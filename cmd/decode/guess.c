@@ -21,7 +21,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What counts as evidence, in bits: a thousand to one against chance, a hundred to one against another family. */
+/* What counts as evidence, in bits: a thousand to one against chance, a hundred to one against
+ * another family. */
 #define AGAINST_CHANCE 10
 #define AGAINST_OTHERS 7
 #define FAR_BEHIND 16 /* not worth a line */
@@ -29,7 +30,8 @@
 /* ---- ranking -------------------------------------------------------------------- */
 
 /* Judges all families. Returns how many are possible, the best first. */
-static size_t rank(struct guess *guess, bool wide, const struct body *body, size_t order[GUESS_LAYOUTS]) {
+static size_t rank(struct guess *guess, bool wide, const struct body *body,
+                   size_t order[GUESS_LAYOUTS]) {
     size_t n = 0;
     for (size_t i = 0; i < guess->families; i++) {
         if (guess->family[i].wide != wide)
@@ -45,8 +47,10 @@ static size_t rank(struct guess *guess, bool wide, const struct body *body, size
     return n;
 }
 
-/* Known times may be off by the time that a row takes to be written. More is allowed only if nothing fits. */
-static size_t rank_all(struct guess *guess, bool wide, const struct body *body, size_t order[GUESS_LAYOUTS]) {
+/* Known times may be off by the time that a row takes to be written. More is allowed only if
+ * nothing fits. */
+static size_t rank_all(struct guess *guess, bool wide, const struct body *body,
+                       size_t order[GUESS_LAYOUTS]) {
     static const int64_t slacks[] = {2 * SECOND, MINUTE, HOUR};
     size_t n = 0;
     for (size_t i = 0; i < (guess->knowns ? COUNT_OF(slacks) : 1) && n == 0; i++) {
@@ -71,7 +75,8 @@ static void add(char why[WHY], const char *between, const char *fmt, ...) {
     va_end(args);
 }
 
-static const struct candidate *first_candidate(const struct guess *guess, const struct family *family) {
+static const struct candidate *first_candidate(const struct guess *guess,
+                                               const struct family *family) {
     size_t i = 0;
     while (&guess->family[guess->candidate[i].family] != family)
         i++;
@@ -80,8 +85,10 @@ static const struct candidate *first_candidate(const struct guess *guess, const 
 
 #define NAME (SFID_LAYOUT_STR_LEN + 2)
 
-/* Writes the text of the layout. It ends in a question mark, so that no command takes it, unless all is certain. */
-static void name_of(const struct guess *guess, const struct family *family, bool sure, char name[NAME]) {
+/* Writes the text of the layout. It ends in a question mark, so that no command takes it, unless
+ * all is certain. */
+static void name_of(const struct guess *guess, const struct family *family, bool sure,
+                    char name[NAME]) {
     sfid_layout layout = family->shape;
     layout.pid_low = 0;
     layout.epoch_ms = family->epoch.sure ? family->epoch.ms : 1;
@@ -93,7 +100,8 @@ static void name_of(const struct guess *guess, const struct family *family, bool
     strcpy(end, family->epoch.sure && sure ? "" : "?");
 }
 
-/* Lists what the newest ID would be in the layouts of the family that have a name, the latest time first. */
+/* Lists what the newest ID would be in the layouts of the family that have a name, the latest time
+ * first. */
 static void add_readings(const struct guess *guess, const struct family *family, char why[WHY]) {
     char day[DATE_ROOM];
     const char *between = "; ";
@@ -102,7 +110,8 @@ static void add_readings(const struct guess *guess, const struct family *family,
         bool any = false;
         for (size_t i = 0; i < guess->layouts; i++) {
             const struct candidate *c = &guess->candidate[i];
-            if (&guess->family[c->family] != family || !guess_makes_sense(guess, family, c->epoch_ms))
+            if (&guess->family[c->family] != family ||
+                !guess_makes_sense(guess, family, c->epoch_ms))
                 continue;
             if (c->epoch_ms < below && c->epoch_ms > next)
                 next = c->epoch_ms;
@@ -112,7 +121,9 @@ static void add_readings(const struct guess *guess, const struct family *family,
             if (any)
                 add(why, " or ", "%s", c->view.name);
             else
-                add(why, between, between[0] == ';' ? "the newest is of %.10s as %s" : "of %.10s as %s", day, c->view.name);
+                add(why, between,
+                    between[0] == ';' ? "the newest is of %.10s as %s" : "of %.10s as %s", day,
+                    c->view.name);
             between = ", ";
             any = true;
         }
@@ -139,24 +150,28 @@ static void add_epoch(const struct guess *guess, const struct family *family, ch
     }
 }
 
-static void explain(const struct guess *guess, const struct family *family, const struct body *body, char why[WHY]) {
+static void explain(const struct guess *guess, const struct family *family, const struct body *body,
+                    char why[WHY]) {
     const double max_seq = (double)((UINT64_C(1) << family->seq_bits) - 1);
     why[0] = '\0';
     if (body->strays)
-        add(why, "; ", "%zu of %zu lie far from the others", body->strays, body->strays + body->count);
+        add(why, "; ", "%zu of %zu lie far from the others", body->strays,
+            body->strays + body->count);
     if (family->pid_bits && family->ids >= GUESS_SOME)
-        add(why, "; ", "%u pid%s in %zu IDs", family->pids, family->pids == 1 ? "" : "s", family->ids);
+        add(why, "; ", "%u pid%s in %zu IDs", family->pids, family->pids == 1 ? "" : "s",
+            family->ids);
     if (family->seq_bits && family->pid_bits && family->seq_mean * 16 < max_seq)
         add(why, "; ", "sequences are low, %.0f of %.0f on average", family->seq_mean, max_seq);
     else if (family->seq_bits && family->ids >= GUESS_SOME && family->seq_mean * 4 > max_seq)
-        add(why, "; ", "sequences are spread out, %.0f of %.0f on average", family->seq_mean, max_seq);
+        add(why, "; ", "sequences are spread out, %.0f of %.0f on average", family->seq_mean,
+            max_seq);
     add_epoch(guess, family, why);
 }
 
 /* ---- lines -------------------------------------------------------------------------- */
 
-static void show_family(const struct guess *guess, const struct family *family, const struct body *body, bool sure,
-                        enum view_format format) {
+static void show_family(const struct guess *guess, const struct family *family,
+                        const struct body *body, bool sure, enum view_format format) {
     const int score = family->bits < 0 ? 0 : (int)family->bits;
     char name[NAME], why[WHY], first[DATE_ROOM] = "", last[DATE_ROOM] = "";
     name_of(guess, family, sure, name);
@@ -180,7 +195,8 @@ static void show_family(const struct guess *guess, const struct family *family, 
     } else if (format == VIEW_CSV) {
         out_print("%s,%d,%s,%s,\"%s\"\n", name, score, first, last, why);
     } else {
-        out_print("%-28s  %6d  %-24s  %-24s  %s\n", name, score, first[0] ? first : "?", last[0] ? last : "?", why);
+        out_print("%-28s  %6d  %-24s  %-24s  %s\n", name, score, first[0] ? first : "?",
+                  last[0] ? last : "?", why);
     }
 }
 
@@ -188,7 +204,8 @@ static void show_header(enum view_format format, bool header) {
     if (format == VIEW_TEXT || format == VIEW_TABLE)
         out_print("%-28s  %6s  %-24s  %-24s  %s\n", "layout", "score", "first", "last", "why");
     else if (header)
-        out_print(format == VIEW_TSV ? "layout\tscore\tfirst\tlast\twhy\n" : "layout,score,first,last,why\n");
+        out_print(format == VIEW_TSV ? "layout\tscore\tfirst\tlast\twhy\n"
+                                     : "layout,score,first,last,why\n");
 }
 
 /* ---- mixtures -------------------------------------------------------------------------- */
@@ -198,15 +215,17 @@ static void tell_mixture(const struct guess *guess, const struct mixture *mixtur
     for (size_t i = 0; i < mixture->parts; i++) {
         const size_t len = strlen(parts);
         const char *between = i == 0 ? "" : i + 1 < mixture->parts ? ", " : " and ";
-        snprintf(parts + len, sizeof parts - len, "%s%s (%u %%)", between, guess->candidate[mixture->layout[i]].view.name,
-                 mixture->percent[i]);
+        snprintf(parts + len, sizeof parts - len, "%s%s (%u %%)", between,
+                 guess->candidate[mixture->layout[i]].view.name, mixture->percent[i]);
     }
     date_text(date, mixture->last);
-    say("these look like IDs of several layouts: read as %s, all are from about %.10s; guess each kind separately", parts, date);
+    say("these look like IDs of several layouts: read as %s, all are from about %.10s; guess each kind separately",
+        parts, date);
 }
 
 /* Shows each layout of a mixture with its own IDs. */
-static void show_mixture(struct guess *guess, const struct mixture *mixture, enum view_format format) {
+static void show_mixture(struct guess *guess, const struct mixture *mixture,
+                         enum view_format format) {
     static sfid_wide own[GUESS_ROOM];
     bool gone[GUESS_ROOM] = {false};
     for (size_t part = 0; part < mixture->parts; part++) {
@@ -214,8 +233,8 @@ static void show_mixture(struct guess *guess, const struct mixture *mixture, enu
         struct body body = {.id = own};
         for (size_t i = 0; i < guess->narrow.count; i++) {
             struct taken taken;
-            if (gone[i] || !view_take(&c->view, guess->narrow.id[i], &taken) || taken.unix_ms < mixture->from ||
-                taken.unix_ms > mixture->to)
+            if (gone[i] || !view_take(&c->view, guess->narrow.id[i], &taken) ||
+                taken.unix_ms < mixture->from || taken.unix_ms > mixture->to)
                 continue;
             own[body.count++] = guess->narrow.id[i];
             gone[i] = true;
@@ -228,7 +247,8 @@ static void show_mixture(struct guess *guess, const struct mixture *mixture, enu
 }
 
 /* Judges IDs below and above a gap by themselves, each with the known IDs among them. */
-static int report_groups(struct guess *guess, const struct body *body, size_t gap, enum view_format format, bool header) {
+static int report_groups(struct guess *guess, const struct body *body, size_t gap,
+                         enum view_format format, bool header) {
     const struct body half[2] = {{body->id, gap, 0}, {body->id + gap, body->count - gap, 0}};
     const size_t knowns = guess->knowns;
     struct known known[ARGS_LIST];
@@ -284,7 +304,8 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
         double percent = 100;
         for (double bits = against_chance; bits >= 1; bits--)
             percent /= 2;
-        say("nothing is better than chance: %.*f %% of random numbers would fit as well", percent < 1 ? 2 : 0, percent);
+        say("nothing is better than chance: %.*f %% of random numbers would fit as well",
+            percent < 1 ? 2 : 0, percent);
         return false;
     }
     size_t tie = 1;
@@ -301,14 +322,18 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
     return false;
 }
 
-/* Finds a layout with a name whose epoch is whole quarters of an hour away, as times are that were taken for those of another zone. */
-static const struct candidate *in_other_zone(const struct guess *guess, const struct family *family, int64_t *away) {
+/* Finds a layout with a name whose epoch is whole quarters of an hour away, as times are that were
+ * taken for those of another zone. */
+static const struct candidate *in_other_zone(const struct guess *guess, const struct family *family,
+                                             int64_t *away) {
     const int64_t quarter = 15 * MINUTE, most = 14 * HOUR, off = family->epoch.within;
     for (size_t i = 0; i < guess->layouts; i++) {
         const struct candidate *c = &guess->candidate[i];
-        const int64_t distance = family->epoch.ms - c->epoch_ms, size = distance < 0 ? -distance : distance;
+        const int64_t distance = family->epoch.ms - c->epoch_ms,
+                      size = distance < 0 ? -distance : distance;
         *away = (distance < 0 ? -1 : 1) * (size + quarter / 2) / quarter * quarter;
-        if (&guess->family[c->family] == family && *away != 0 && size <= most && distance - *away <= off && *away - distance <= off)
+        if (&guess->family[c->family] == family && *away != 0 && size <= most &&
+            distance - *away <= off && *away - distance <= off)
             return c;
     }
     return NULL;
@@ -318,14 +343,14 @@ static const struct candidate *in_other_zone(const struct guess *guess, const st
 static bool tell_zone(const struct guess *guess, const struct family *best) {
     char text[DATE_ROOM];
     int64_t away;
-    const bool open = guess->knowns && !best->wide && best->epoch.sure && !best->epoch.own && best->epoch.ms % DAY != 0 &&
-                      best->epoch.within <= MINUTE;
+    const bool open = guess->knowns && !best->wide && best->epoch.sure && !best->epoch.own &&
+                      best->epoch.ms % DAY != 0 && best->epoch.within <= MINUTE;
     const struct candidate *c = open ? in_other_zone(guess, best, &away) : NULL;
     if (c == NULL)
         return false;
     *view_put_age(text, away < 0 ? -away : away) = '\0';
-    say("the epoch is %s %s that of %s: has the known time the zone that it was given with?", text, away < 0 ? "before" : "after",
-        c->view.name);
+    say("the epoch is %s %s that of %s: has the known time the zone that it was given with?", text,
+        away < 0 ? "before" : "after", c->view.name);
     return true;
 }
 
@@ -335,12 +360,15 @@ static bool tell_epoch(const struct guess *guess, const struct family *best) {
     if (tell_zone(guess, best))
         return false;
     name_of(guess, best, true, name);
-    if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still && best->ids >= ENOUGH) {
-        say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones", best->still, name);
+    if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still &&
+        best->ids >= ENOUGH) {
+        say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones",
+            best->still, name);
         return false;
     }
     if (best->epoch.sure && best->epoch.future) {
-        say("%s puts IDs into the future: the clock of this host, or a known time, may be wrong", name);
+        say("%s puts IDs into the future: the clock of this host, or a known time, may be wrong",
+            name);
         return false;
     }
     if (best->epoch.sure && guess->knowns && guess->slack > 2 * SECOND) {
@@ -351,22 +379,24 @@ static bool tell_epoch(const struct guess *guess, const struct family *best) {
         return true;
     *view_put_age(text, best->epoch.within) = '\0';
     if (guess->knowns)
-        say("%s: the known times leave the epoch open, up to %s either way; give a more exact one", name, text);
+        say("%s: the known times leave the epoch open, up to %s either way; give a more exact one",
+            name, text);
     else
         say("%s: these widths, but nothing in the IDs tells the epoch%s", name,
             best->wide ? "" : "; give the time of one or two by --known ID=TIME");
     return false;
 }
 
-/* Tells about IDs of two kinds that lie among one another. Returns whether they are likely of two layouts. */
+/* Tells about IDs of two kinds that lie among one another. Returns whether they are likely of two
+ * layouts. */
 static bool tell_pair(struct guess *guess, size_t best, const struct body *body) {
     struct pair pair;
     char name[2][NAME], kinds[100];
     if (guess->family[best].wide || !guess_find_pair(guess, best, body->id, body->count, &pair) ||
         (pair.known && pair.kind != PAIR_LAYOUTS))
         return false;
-    snprintf(kinds, sizeof kinds, "%u %% such as %" PRIu64 ", the others such as %" PRIu64, pair.percent, pair.example[0],
-             pair.example[1]);
+    snprintf(kinds, sizeof kinds, "%u %% such as %" PRIu64 ", the others such as %" PRIu64,
+             pair.percent, pair.example[0], pair.example[1]);
     if (pair.kind == PAIR_HABITS) {
         say("the IDs are of two kinds, %s: one layout explains both, as of busy and idle processes; if another program may have "
             "made some, give the time of one of each kind by --known ID=TIME",
@@ -381,12 +411,13 @@ static bool tell_pair(struct guess *guess, size_t best, const struct body *body)
         say("the IDs are of two kinds, %s: of %s alone, or some of %s; the time of one of each kind by --known ID=TIME may tell",
             kinds, name[0], name[1]);
     else
-        say("these look like IDs of two layouts, among one another, %s: of %s and of %s; guess each kind separately", kinds,
-            name[0], name[1]);
+        say("these look like IDs of two layouts, among one another, %s: of %s and of %s; guess each kind separately",
+            kinds, name[0], name[1]);
     return true;
 }
 
-static int report_mixture(struct guess *guess, const struct mixture *mixture, enum view_format format, bool header) {
+static int report_mixture(struct guess *guess, const struct mixture *mixture,
+                          enum view_format format, bool header) {
     tell_mixture(guess, mixture);
     show_header(format, header);
     show_mixture(guess, mixture, format);
@@ -394,8 +425,8 @@ static int report_mixture(struct guess *guess, const struct mixture *mixture, en
 }
 
 /* Shows what is not far behind the best. */
-static void show_all(const struct guess *guess, const size_t *order, size_t n, const struct body *body, bool sure,
-                     enum view_format format) {
+static void show_all(const struct guess *guess, const size_t *order, size_t n,
+                     const struct body *body, bool sure, enum view_format format) {
     for (size_t i = 0; i < n; i++)
         if (guess->family[order[i]].bits > guess->family[order[0]].bits - FAR_BEHIND)
             show_family(guess, &guess->family[order[i]], body, sure, format);
@@ -423,8 +454,8 @@ int guess_report(struct guess *guess, enum view_format format, bool header) {
         return report_groups(guess, &body, gap, format, header);
     if (n == 0)
         tell_nothing(guess, &body);
-    sure = sure && n > 0 && tell_family(guess, order, n) && tell_epoch(guess, &guess->family[order[0]]) &&
-           !tell_pair(guess, order[0], &body);
+    sure = sure && n > 0 && tell_family(guess, order, n) &&
+           tell_epoch(guess, &guess->family[order[0]]) && !tell_pair(guess, order[0], &body);
     show_header(format, header);
     show_all(guess, order, n, &body, sure, format);
     return sure || (guess->count > 0 && body.count == 0) ? STATUS_GOOD : STATUS_UNSURE;

@@ -6,7 +6,8 @@
 #include "decode/candidates.h"
 #include "io/out.h"
 
-/* Ranks and prints the families of layouts that fit. Returns the exit status: STATUS_GOOD only for a certain answer. */
+/* Ranks and prints the families of layouts that fit. Returns the exit status: STATUS_GOOD only for
+ * a certain answer. */
 int guess_report(struct guess *guess, enum view_format format, bool header);
 
 #endif

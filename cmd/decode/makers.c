@@ -21,8 +21,10 @@
 
 #define BYTES 20 /* of the longest, a KSUID */
 
-static const char crockford[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ", base32hex[] = "0123456789abcdefghijklmnopqrstuv",
-                  base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", hex[] = "0123456789abcdef";
+static const char crockford[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ",
+                  base32hex[] = "0123456789abcdefghijklmnopqrstuv",
+                  base62[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+                  hex[] = "0123456789abcdef";
 
 /* Appends a digit to a number. Returns false if it no longer fits. */
 static bool append(uint8_t number[BYTES], unsigned base, unsigned digit) {
@@ -38,7 +40,8 @@ static bool read_number(const char *alphabet, const char *text, size_t len, uint
     const size_t base = strlen(alphabet);
     memset(number, 0, BYTES);
     for (size_t i = 0; i < len; i++) {
-        const bool upper = text[i] >= 'A' && text[i] <= 'Z', lower = text[i] >= 'a' && text[i] <= 'z';
+        const bool upper = text[i] >= 'A' && text[i] <= 'Z',
+                   lower = text[i] >= 'a' && text[i] <= 'z';
         const char other = upper && alphabet == hex         ? (char)(text[i] + 32)
                            : lower && alphabet == crockford ? (char)(text[i] - 32)
                                                             : text[i];
@@ -64,8 +67,10 @@ static void add_number(struct made *made, const char *name, uint64_t value) {
     snprintf(made->part[made->parts++].value, MAKER_VALUE, "%" PRIu64, value);
 }
 
-/* Writes bytes as hex digits, from a byte of the number, with a separator between them if there is one. */
-static void add_bytes(struct made *made, const char *name, const uint8_t *bytes, size_t count, const char *between) {
+/* Writes bytes as hex digits, from a byte of the number, with a separator between them if there is
+ * one. */
+static void add_bytes(struct made *made, const char *name, const uint8_t *bytes, size_t count,
+                      const char *between) {
     char *p = made->part[made->parts].value;
     made->part[made->parts++].name = name;
     for (size_t i = 0; i < count; i++)
@@ -82,7 +87,8 @@ static void set(struct made *made, const char *name, const char *what, const cha
 static void set_time(struct made *made, int64_t unix_ms, int64_t since_ms) {
     made->timed = true;
     made->unix_ms = unix_ms;
-    made->odd = since_ms != ANY_TIME && (unix_ms < since_ms || unix_ms > moment_now().unix_ms + DAY);
+    made->odd =
+        since_ms != ANY_TIME && (unix_ms < since_ms || unix_ms > moment_now().unix_ms + DAY);
 }
 
 /* ---- forms without hyphens --------------------------------------------------- */
@@ -141,7 +147,8 @@ static bool find_tsid(const char *text, size_t len, struct made *made) {
     uint8_t n[BYTES];
     if (all_decimal(text, len) || !read_number(crockford, text, len, n) || bits_of(n, 64, 1) != 0)
         return false;
-    set(made, "tsid", "a TSID", "if its epoch is 2020; any 64-bit ID may be written so: --from base32");
+    set(made, "tsid", "a TSID",
+        "if its epoch is 2020; any 64-bit ID may be written so: --from base32");
     set_time(made, (int64_t)bits_of(n, 22, 42) + epoch_ms, 0);
     add_number(made, "random", bits_of(n, 0, 22));
     return true;
@@ -150,7 +157,9 @@ static bool find_tsid(const char *text, size_t len, struct made *made) {
 /* ---- UUIDs ------------------------------------------------------------------- */
 
 /* Gregorian ticks of 100 ns, since 1582-10-15. */
-static int64_t gregorian_ms(uint64_t ticks) { return (int64_t)(ticks / 10000) - INT64_C(12219292800000); }
+static int64_t gregorian_ms(uint64_t ticks) {
+    return (int64_t)(ticks / 10000) - INT64_C(12219292800000);
+}
 
 static void add_clock(struct made *made, const uint8_t n[BYTES], uint64_t ticks) {
     set_time(made, gregorian_ms(ticks), ANY_TIME);
@@ -164,7 +173,8 @@ static void find_version(struct made *made, const uint8_t n[BYTES]) {
     static const char *const versions[][3] = {
         {"uuid", "a UUID", "no standard defines its version"},
         {"uuid1", "a UUID of version 1", NULL},
-        {"uuid2", "a UUID of version 2", "of DCE security: the lowest 32 bits of its time are a user or group"},
+        {"uuid2", "a UUID of version 2",
+         "of DCE security: the lowest 32 bits of its time are a user or group"},
         {"uuid3", "a UUID of version 3", "the MD5 sum of a name: it holds no time"},
         {"uuid4", "a UUID of version 4", "random: it holds no time"},
         {"uuid5", "a UUID of version 5", "the SHA-1 sum of a name: it holds no time"},
@@ -176,7 +186,8 @@ static void find_version(struct made *made, const uint8_t n[BYTES]) {
     const char *const *texts = versions[version < COUNT_OF(versions) ? version : 0];
     set(made, texts[0], texts[1], texts[2]);
     if (version == 1)
-        add_clock(made, n, bits_of(n, 64, 12) << 48 | bits_of(n, 80, 16) << 32 | bits_of(n, 96, 32));
+        add_clock(made, n,
+                  bits_of(n, 64, 12) << 48 | bits_of(n, 80, 16) << 32 | bits_of(n, 96, 32));
     if (version == 6)
         add_clock(made, n, bits_of(n, 80, 48) << 12 | bits_of(n, 64, 12));
     if (version != 7)
@@ -209,7 +220,8 @@ static bool find_uuid(const char *text, struct made *made) {
     else if (high == UINT64_MAX && low == UINT64_MAX)
         set(made, "uuid", "the max UUID", "all bits are 1: it stands for an end");
     else
-        set(made, "uuid", "a UUID", "its variant is not that of RFC 9562, so its version and time mean nothing here");
+        set(made, "uuid", "a UUID",
+            "its variant is not that of RFC 9562, so its version and time mean nothing here");
     return true;
 }
 
@@ -305,11 +317,12 @@ void maker_explain(const struct made *made, const char *layout, char why[READER_
     char date[DATE_ROOM];
     date_text(date, made->unix_ms);
     if (made->odd)
-        snprintf(why, READER_WHY, "is not an ID of layout %s; it has the form of %s, but then its time would be %s", layout,
-                 made->what, date);
+        snprintf(why, READER_WHY,
+                 "is not an ID of layout %s; it has the form of %s, but then its time would be %s",
+                 layout, made->what, date);
     else
-        snprintf(why, READER_WHY, "is not an ID of layout %s, but %s by its form%s%s", layout, made->what,
-                 made->timed ? ", of " : "", made->timed ? date : "");
+        snprintf(why, READER_WHY, "is not an ID of layout %s, but %s by its form%s%s", layout,
+                 made->what, made->timed ? ", of " : "", made->timed ? date : "");
 }
 
 /* A word of their lengths, which nothing else explains. */
@@ -338,8 +351,9 @@ void makers_tell(const struct makers *makers, uint64_t others) {
     for (const struct maker_count *m = makers->list; m->count > 0; m++) {
         date_text(first, m->first);
         date_text(last, m->last);
-        say("%" PRIu64 " of %" PRIu64 " IDs: each is %s by its form%s%s%s%s; without --guess they are taken apart", m->count,
-            makers->all + others, m->what, m->timed ? ", from " : "", m->timed ? first : "", m->timed ? " to " : "",
-            m->timed ? last : "");
+        say("%" PRIu64 " of %" PRIu64
+            " IDs: each is %s by its form%s%s%s%s; without --guess they are taken apart",
+            m->count, makers->all + others, m->what, m->timed ? ", from " : "",
+            m->timed ? first : "", m->timed ? " to " : "", m->timed ? last : "");
     }
 }

@@ -14,7 +14,8 @@ struct made {
     const char *name, *what; /* "ulid", and for messages "a ULID" */
     const char *note;        /* what has to be known about it, or NULL */
     bool timed;              /* it has a time: unix_ms */
-    bool odd;                /* but nobody generated such IDs at that time: it has no more than the form */
+    /* but nobody generated such IDs at that time: it has no more than the form */
+    bool odd;
     int64_t unix_ms;
     unsigned parts;
     struct {
@@ -26,7 +27,8 @@ struct made {
 /* Returns false if the text has the form of none. */
 bool maker_find(const char *text, size_t len, struct made *made);
 
-/* Shows the ID as text or JSON. Returns false in the other formats, whose columns it does not have. */
+/* Shows the ID as text or JSON. Returns false in the other formats, whose columns it does not
+ * have. */
 bool maker_show(struct view *view, const char *text, size_t len, const struct made *made);
 
 /* Says that the ID is not of the layout, but whose it may be. */

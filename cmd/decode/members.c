@@ -68,9 +68,12 @@ static bool skip_nested(struct scan *s) {
     return true;
 }
 
-static bool ends_scalar(char c) { return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\r'; }
+static bool ends_scalar(char c) {
+    return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\t' || c == '\r';
+}
 
-/* Reads any value. *text is the inside of a string or number, which may be an ID; NULL for other values. */
+/* Reads any value. *text is the inside of a string or number, which may be an ID; NULL for other
+ * values. */
 static bool take_value(struct scan *s, const char **text, size_t *len) {
     *text = NULL;
     *len = 0;
@@ -121,7 +124,8 @@ static size_t put_utf8(char *text, int32_t code) {
     return n;
 }
 
-/* Reads a character of a string as UTF-8 and decodes its escape. Returns its length, or 0 for an invalid escape. */
+/* Reads a character of a string as UTF-8 and decodes its escape. Returns its length, or 0 for an
+ * invalid escape. */
 static size_t take_character(struct scan *s, char text[4]) {
     static const char escapes[] = "\"\\/bfnrt", meant[] = "\"\\/\b\f\n\r\t";
     text[0] = *s->p++;
@@ -135,15 +139,18 @@ static size_t take_character(struct scan *s, char text[4]) {
         return 1;
     }
     int32_t code = c == 'u' ? take_code(s) : -1;
-    if (code >= 0xd800 && code < 0xdc00 && s->end - s->p >= 2 && s->p[0] == '\\' && s->p[1] == 'u') {
+    if (code >= 0xd800 && code < 0xdc00 && s->end - s->p >= 2 && s->p[0] == '\\' &&
+        s->p[1] == 'u') {
         s->p += 2;
         const int32_t low = take_code(s);
-        code = low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : -1;
+        code =
+            low >= 0xdc00 && low < 0xe000 ? 0x10000 + ((code - 0xd800) << 10) + (low - 0xdc00) : -1;
     }
     return code > 0 ? put_utf8(text, code) : 0;
 }
 
-/* Compares a member's name with the first name in the key. Returns 0 if they differ, else the length of the part plus one. */
+/* Compares a member's name with the first name in the key. Returns 0 if they differ, else the
+ * length of the part plus one. */
 static size_t matches(const char *name, size_t len, const char *key) {
     struct scan s = {name, name + len};
     char text[4];
@@ -189,12 +196,14 @@ static bool take_members(struct scan *s, const char *key, struct wanted *wanted)
             first = false;
             continue;
         }
-        if ((!first && !take_char(s, ',')) || !take_string(s, &name, &name_len) || !take_char(s, ':'))
+        if ((!first && !take_char(s, ',')) || !take_string(s, &name, &name_len) ||
+            !take_char(s, ':'))
             return false;
         first = false;
         const size_t step = matches(name, name_len, open[depth]);
         skip_space(s);
-        if (step && open[depth][step - 1] == '.' && depth + 1 < SOURCE_DEPTH && s->p < s->end && *s->p == '{') {
+        if (step && open[depth][step - 1] == '.' && depth + 1 < SOURCE_DEPTH && s->p < s->end &&
+            *s->p == '{') {
             s->p++;
             open[depth + 1] = open[depth] + step;
             depth++;
@@ -234,8 +243,11 @@ static int next_object(struct source *source, struct found *found) {
     const int rc = in_line(&source->in, &line);
     if (rc <= 0)
         return rc;
-    *found =
-        (struct found){.record = line.text, .record_len = line.len, .crlf = line.crlf, .line = source->in.line, .part = line.cut};
+    *found = (struct found){.record = line.text,
+                            .record_len = line.len,
+                            .crlf = line.crlf,
+                            .line = source->in.line,
+                            .part = line.cut};
     struct scan scan = {line.text, line.text + line.len};
     struct wanted wanted = {.seen = false};
     skip_space(&scan);
@@ -244,7 +256,8 @@ static int next_object(struct source *source, struct found *found) {
         found->fault = "is longer than 1 MiB";
     else if (found->none)
         found->record_len = 0;
-    else if (!take_char(&scan, '{') || !take_members(&scan, source->key, &wanted) || (skip_space(&scan), scan.p != scan.end))
+    else if (!take_char(&scan, '{') || !take_members(&scan, source->key, &wanted) ||
+             (skip_space(&scan), scan.p != scan.end))
         found->fault = "is not a JSON object";
     else if (!wanted.seen)
         found->fault = source->fault;
@@ -258,7 +271,8 @@ static int next_object(struct source *source, struct found *found) {
 }
 
 /* Writes the object unchanged, with new members at its end. */
-static void keep_object(struct source *source, const struct found *found, struct view *view, const struct taken *taken) {
+static void keep_object(struct source *source, const struct found *found, struct view *view,
+                        const struct taken *taken) {
     (void)source;
     size_t len = found->record_len;
     if (len == 0)
@@ -275,7 +289,8 @@ static void keep_object(struct source *source, const struct found *found, struct
     out_bytes(found->crlf ? "\r\n" : "\n", 1 + (size_t)found->crlf);
 }
 
-void source_key(struct source *source, const struct reader *reader, const char *key, bool keep_lines) {
+void source_key(struct source *source, const struct reader *reader, const char *key,
+                bool keep_lines) {
     source_begin(source, reader, next_object, IN_LINE_MAX);
     source->keep = keep_lines ? keep_object : NULL;
     source->key = key;

@@ -15,7 +15,8 @@
 
 #define NO_TIME INT64_MIN
 
-/* The times of the sample in each layout; NO_TIME if the layout cannot read the ID, or the time makes no sense. */
+/* The times of the sample in each layout; NO_TIME if the layout cannot read the ID, or the time
+ * makes no sense. */
 struct reading {
     size_t count;
     int64_t time[GUESS_LAYOUTS][GUESS_ROOM];
@@ -28,8 +29,8 @@ static void read_sample(const struct guess *guess, struct reading *r) {
         for (size_t n = 0; n < r->count; n++) {
             struct taken taken;
             const bool sane = !c->view.wide && view_take(&c->view, guess->narrow.id[n], &taken) &&
-                              taken.unix_ms <= guess->now + MINUTE && taken.unix_ms >= GUESS_SINCE &&
-                              taken.unix_ms >= c->epoch_ms + DAY;
+                              taken.unix_ms <= guess->now + MINUTE &&
+                              taken.unix_ms >= GUESS_SINCE && taken.unix_ms >= c->epoch_ms + DAY;
             r->time[i][n] = sane ? taken.unix_ms : NO_TIME;
         }
     }
@@ -81,8 +82,10 @@ static void take_in(const int64_t *time, bool *left, size_t count, struct span s
         left[i] = left[i] && !(time[i] >= span.from && time[i] <= span.to);
 }
 
-/* Finds the layout with the most IDs in the span, the first one if equal. Returns how many IDs it has. */
-static size_t find_best(const struct guess *guess, const struct reading *r, const bool *left, struct span span, size_t *best) {
+/* Finds the layout with the most IDs in the span, the first one if equal. Returns how many IDs it
+ * has. */
+static size_t find_best(const struct guess *guess, const struct reading *r, const bool *left,
+                        struct span span, size_t *best) {
     size_t most = 0;
     for (size_t i = 0; i < guess->layouts; i++) {
         const size_t n = count_in(r->time[i], left, r->count, span);
@@ -94,8 +97,10 @@ static size_t find_best(const struct guess *guess, const struct reading *r, cons
     return most;
 }
 
-/* Assigns as many IDs as possible to one layout, the rest to another, and so on. Returns false unless nearly all are assigned. */
-static bool cover(const struct guess *guess, const struct reading *r, struct span span, struct mixture *out) {
+/* Assigns as many IDs as possible to one layout, the rest to another, and so on. Returns false
+ * unless nearly all are assigned. */
+static bool cover(const struct guess *guess, const struct reading *r, struct span span,
+                  struct mixture *out) {
     bool left[GUESS_ROOM];
     size_t rest = r->count, least = r->count / 20;
     memset(left, true, sizeof left);
@@ -124,13 +129,15 @@ bool guess_find_mixture(const struct guess *guess, struct mixture *out) {
     for (size_t i = 0; i < guess->layouts; i++) {
         if (!find_group(r.time[i], r.count, &group))
             continue;
-        const int64_t about = DAY + (group.to - group.from) / 20; /* a small margin around the group */
+        /* a small margin around the group */
+        const int64_t about = DAY + (group.to - group.from) / 20;
         if (!cover(guess, &r, (struct span){group.from - about, group.to + about}, &found))
             continue;
         found.from = group.from - about;
         found.to = group.to + about;
         found.last = group.to;
-        if (out->parts == 0 || found.parts < out->parts || (found.parts == out->parts && found.last > out->last))
+        if (out->parts == 0 || found.parts < out->parts ||
+            (found.parts == out->parts && found.last > out->last))
             *out = found;
     }
     return out->parts > 0;

@@ -9,41 +9,69 @@
 #include "io/say.h"
 #include "text/show.h"
 
-enum { LAYOUT, FROM, FORMAT, HEADER, CSV, TSV, KEY, GREP, KEEP, COLUMNS, UTC, LOCAL, ZONE, AGE, PARTITION, GUESS, KNOWN, STATS };
+enum {
+    LAYOUT,
+    FROM,
+    FORMAT,
+    HEADER,
+    CSV,
+    TSV,
+    KEY,
+    GREP,
+    KEEP,
+    COLUMNS,
+    UTC,
+    LOCAL,
+    ZONE,
+    AGE,
+    PARTITION,
+    GUESS,
+    KNOWN,
+    STATS
+};
 
 const struct option_spec decode_options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
-    [FROM] = {"from", 0, "FORM", NULL, "the form of IDs that are not only digits (the layout's form)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json, tsv, csv or table (text, or that of the input)"},
-    [HEADER] = {"header", 0, NULL, NULL, "with tsv and csv: the first line has the names of the columns"},
+    [FROM] = {"from", 0, "FORM", NULL,
+              "the form of IDs that are not only digits (the layout's form)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL,
+                "text, json, tsv, csv or table (text, or that of the input)"},
+    [HEADER] = {"header", 0, NULL, NULL,
+                "with tsv and csv: the first line has the names of the columns"},
     [CSV] = {"csv", 0, "COLUMN", NULL, "IDs are in this column of CSV: its number or name"},
     [TSV] = {"tsv", 0, "COLUMN", NULL, "IDs are in this column of TSV: its number or name"},
     [KEY] = {"key", 0, "KEY", NULL, "IDs are in this member of JSON objects, one a line"},
     [GREP] = {"grep", 0, NULL, NULL, "IDs are anywhere in lines of text"},
-    [KEEP] = {"keep", 0, NULL, NULL, "with csv, tsv and key: also pass on the records without an ID"},
-    [COLUMNS] = {"columns", 0, "LIST", NULL, "with csv and tsv: add these columns alone, such as time,pid"},
+    [KEEP] = {"keep", 0, NULL, NULL,
+              "with csv, tsv and key: also pass on the records without an ID"},
+    [COLUMNS] = {"columns", 0, "LIST", NULL,
+                 "with csv and tsv: add these columns alone, such as time,pid"},
     [UTC] = {"utc", 0, NULL, NULL, "show times in UTC (the default)"},
     [LOCAL] = {"local", 0, NULL, NULL, "show times in the local zone"},
     [ZONE] = {"zone", 0, "ZONE", NULL, "show times in a zone, such as Europe/Berlin or +01:00"},
     [AGE] = {"age", 0, NULL, NULL, "also show how long ago"},
     [PARTITION] = {"partition", 0, "UNIT", NULL, "also show the day or hour"},
     [GUESS] = {"guess", 0, NULL, NULL, "instead, guess which layouts the IDs may have"},
-    [KNOWN] = {"known", 0, "ID=TIME...", NULL, "with --guess: when this ID was made; once or more often"},
+    [KNOWN] = {"known", 0, "ID=TIME...", NULL,
+               "with --guess: when this ID was made; once or more often"},
     [STATS] = {"stats", 0, NULL, NULL, "instead, show statistics of all IDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 static const char *const formats[] = {
-    [VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", [VIEW_CSV] = "csv", [VIEW_TABLE] = "table", NULL};
+    [VIEW_TEXT] = "text", [VIEW_JSON] = "json",   [VIEW_TSV] = "tsv",
+    [VIEW_CSV] = "csv",   [VIEW_TABLE] = "table", NULL};
 
-/* Allows at most one of some options. Returns its index; -1 if none is given; -2, with a message, if several are. */
+/* Allows at most one of some options. Returns its index; -1 if none is given; -2, with a message,
+ * if several are. */
 static int one_of(const struct args *args, const int *list, size_t count) {
     int found = -1;
     for (size_t i = 0; i < count; i++) {
         if (args->value[list[i]] == NULL)
             continue;
         if (found >= 0) {
-            say("--%s and --%s cannot be used together", decode_options[found].name, decode_options[list[i]].name);
+            say("--%s and --%s cannot be used together", decode_options[found].name,
+                decode_options[list[i]].name);
             return -2;
         }
         found = list[i];
@@ -53,12 +81,14 @@ static int one_of(const struct args *args, const int *list, size_t count) {
 
 /* ---- layout and form ------------------------------------------------------- */
 
-static bool read_from(const struct args *args, struct decode *decode, const sfid_wide_layout *wide) {
+static bool read_from(const struct args *args, struct decode *decode,
+                      const sfid_wide_layout *wide) {
     const int from = args_choice(args, FROM, id_forms);
     if (from < 0)
         return false;
     if (from == SFID_UUID && wide == NULL) {
-        say("--from uuid needs a layout of 128 bits, such as uuid7; --layout %s has 64 bits", decode->view.name);
+        say("--from uuid needs a layout of 128 bits, such as uuid7; --layout %s has 64 bits",
+            decode->view.name);
         return false;
     }
     if (wide && args->value[FROM] == NULL)
@@ -109,7 +139,8 @@ static bool read_times(const struct args *args, struct view *view) {
 static bool read_column(const struct args *args, int i, struct column *column) {
     const char *text = args->value[i];
     uint64_t number;
-    *column = (struct column){.separator = i == CSV ? ',' : '\t', .header = args->value[HEADER] != NULL};
+    *column =
+        (struct column){.separator = i == CSV ? ',' : '\t', .header = args->value[HEADER] != NULL};
     if (text[0] == '\0' || text[strspn(text, "0123456789")] != '\0') {
         column->name = text;
         return true;
@@ -122,7 +153,8 @@ static bool read_column(const struct args *args, int i, struct column *column) {
     return true;
 }
 
-static bool read_place(const struct args *args, struct decode *decode, int from, enum view_format format) {
+static bool read_place(const struct args *args, struct decode *decode, int from,
+                       enum view_format format) {
     struct column column;
     struct source *source = &decode->source;
     switch (from) {
@@ -155,7 +187,8 @@ static bool read_place(const struct args *args, struct decode *decode, int from,
 static bool free_of(const struct args *args, int task, const int *list, size_t count) {
     for (size_t i = 0; i < count; i++)
         if (args->value[list[i]] && !args->from_env[list[i]]) {
-            say("--%s and --%s cannot be used together", decode_options[task].name, decode_options[list[i]].name);
+            say("--%s and --%s cannot be used together", decode_options[task].name,
+                decode_options[list[i]].name);
             return false;
         }
     return true;
@@ -171,7 +204,8 @@ static bool read_knowns(const struct args *args, struct guess *guess) {
 }
 
 static bool read_task(const struct args *args, struct decode *decode, enum view_format format) {
-    static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION}, layout[] = {LAYOUT};
+    static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION},
+                     layout[] = {LAYOUT};
     const int task = one_of(args, tasks, COUNT_OF(tasks));
     if (args->value[KNOWN] && task != GUESS) {
         say("--known needs --guess");
@@ -196,7 +230,8 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
 }
 
 /* After the times, since partition is a column only if its unit is given. */
-static bool read_columns(const struct args *args, struct decode *decode, enum view_format format, bool shown) {
+static bool read_columns(const struct args *args, struct decode *decode, enum view_format format,
+                         bool shown) {
     if (args->value[COLUMNS] == NULL)
         return true;
     if (shown && (format == VIEW_CSV || format == VIEW_TSV))
@@ -207,19 +242,21 @@ static bool read_columns(const struct args *args, struct decode *decode, enum vi
 
 static bool read_keep(const struct args *args, struct decode *decode) {
     decode->keep_bad = args->value[KEEP] != NULL;
-    if (!decode->keep_bad || (decode->task == TASK_SHOW && decode->source.keep && !decode->source.quiet))
+    if (!decode->keep_bad ||
+        (decode->task == TASK_SHOW && decode->source.keep && !decode->source.quiet))
         return true;
     say("--keep needs --csv, --tsv or --key, and a format that keeps the record");
     return false;
 }
 
 /*
- * The first ID of Twitter's that a snowflake was, 2010-11-04 (the one that github.com/oduwsdl/tweetedat goes by): those below
- * come from a counter.
+ * The first ID of Twitter's that a snowflake was, 2010-11-04 (the one that
+ * github.com/oduwsdl/tweetedat goes by): those below come from a counter.
  */
 static void find_least(struct decode *decode) {
     const uint64_t first_of_twitter = UINT64_C(29700859247);
-    decode->least = !decode->view.wide && strcmp(decode->view.name, "twitter") == 0 ? first_of_twitter : 0;
+    decode->least =
+        !decode->view.wide && strcmp(decode->view.name, "twitter") == 0 ? first_of_twitter : 0;
 }
 
 bool decode_read_options(const struct args *args, struct decode *decode) {
@@ -230,16 +267,21 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     if (args->value[FORMAT])
         format = args_choice(args, FORMAT, formats);
     else if (shown)
-        format = from == CSV ? VIEW_CSV : from == TSV ? VIEW_TSV : from == KEY ? VIEW_JSON : VIEW_TEXT;
+        format = from == CSV   ? VIEW_CSV
+                 : from == TSV ? VIEW_TSV
+                 : from == KEY ? VIEW_JSON
+                               : VIEW_TEXT;
     if (from == -2 || format < 0)
         return false;
-    const bool named = format == VIEW_TSV || format == VIEW_CSV, columns = from == CSV || from == TSV;
+    const bool named = format == VIEW_TSV || format == VIEW_CSV,
+               columns = from == CSV || from == TSV;
     if (args->value[HEADER] && !named && !columns) {
         say("--header needs columns: --csv, --tsv, --format tsv or --format csv");
         return false;
     }
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
-        !read_place(args, decode, from, (enum view_format)format) || !read_task(args, decode, (enum view_format)format))
+        !read_place(args, decode, from, (enum view_format)format) ||
+        !read_task(args, decode, (enum view_format)format))
         return false;
     if (!read_keep(args, decode) || !read_columns(args, decode, (enum view_format)format, shown))
         return false;
@@ -248,7 +290,8 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
     if (decode->view.wide || from == GREP)
         decode->rounded.open = 0;
     decode->header = args->value[HEADER] != NULL;
-    decode->any = args->value[FROM] == NULL && (args->value[LAYOUT] == NULL || decode->task == TASK_GUESS);
+    decode->any =
+        args->value[FROM] == NULL && (args->value[LAYOUT] == NULL || decode->task == TASK_GUESS);
     if (shown && (format == VIEW_TABLE || (decode->header && !columns)))
         view_header(&decode->view);
     return true;

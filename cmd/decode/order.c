@@ -12,8 +12,12 @@ struct part {
     size_t first, n;
 };
 
-static sfid_wide get(const struct part *part, size_t i) { return number_at(part->numbers, part->first + i); }
-static void set_part(const struct part *part, size_t i, sfid_wide number) { number_set(part->numbers, part->first + i, number); }
+static sfid_wide get(const struct part *part, size_t i) {
+    return number_at(part->numbers, part->first + i);
+}
+static void set_part(const struct part *part, size_t i, sfid_wide number) {
+    number_set(part->numbers, part->first + i, number);
+}
 
 static unsigned byte_of(sfid_wide number, unsigned shift) {
     return (shift < 64 ? number.low >> shift : number.high >> (shift - 64)) & 255;
@@ -36,7 +40,8 @@ static bool is_sorted(const struct numbers *numbers) {
     return true;
 }
 
-/* Moves each number to the bucket of its byte, along permutation cycles (American flag sort: McIlroy, Bostic, McIlroy). */
+/* Moves each number to the bucket of its byte, along permutation cycles (American flag sort:
+ * McIlroy, Bostic, McIlroy). */
 static void deal(const struct part *part, unsigned shift, const size_t *count, size_t *begin) {
     size_t next[256], end[256], sum = 0;
     for (int b = 0; b < 256; b++) {
@@ -57,7 +62,8 @@ static void deal(const struct part *part, unsigned shift, const size_t *count, s
         }
 }
 
-/* Sorts by the bytes from `shift` down; the higher ones are equal. Each call goes one byte down, at most sixteen deep. */
+/* Sorts by the bytes from `shift` down; the higher ones are equal. Each call goes one byte down, at
+ * most sixteen deep. */
 static void sort_from(const struct part *part, unsigned shift) {
     size_t count[256] = {0}, begin[256];
     if (part->n <= FEW) {

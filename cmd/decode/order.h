@@ -12,7 +12,8 @@ struct numbers {
 };
 
 static inline sfid_wide number_at(const struct numbers *n, size_t i) {
-    return n->wide ? (sfid_wide){n->words[2 * i], n->words[2 * i + 1]} : (sfid_wide){0, n->words[i]};
+    return n->wide ? (sfid_wide){n->words[2 * i], n->words[2 * i + 1]}
+                   : (sfid_wide){0, n->words[i]};
 }
 
 static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
@@ -21,7 +22,9 @@ static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
     n->words[n->wide ? 2 * i + 1 : i] = number.low;
 }
 
-static inline bool is_below(sfid_wide a, sfid_wide b) { return a.high < b.high || (a.high == b.high && a.low < b.low); }
+static inline bool is_below(sfid_wide a, sfid_wide b) {
+    return a.high < b.high || (a.high == b.high && a.low < b.low);
+}
 static inline bool is_same(sfid_wide a, sfid_wide b) { return a.high == b.high && a.low == b.low; }
 
 /* Sort in place. */

@@ -23,7 +23,8 @@
 
 enum { PID, SEQ, FIELDS };
 
-/* What a family expects of a field: values that it has seen, lengths that it has seen, or anything. */
+/* What a family expects of a field: values that it has seen, lengths that it has seen, or
+ * anything. */
 enum habit { NUMBERS, LENGTHS_ALIKE, ANYTHING, HABITS };
 
 /* The values of a field, as numbers from 0 on, and their lengths in bits. */
@@ -72,7 +73,8 @@ static void note_values(const uint64_t *value, size_t count, unsigned bits, stru
     }
 }
 
-static void learn(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct lesson *lesson) {
+static void learn(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
+                  struct lesson *lesson) {
     static struct reading r;
     const struct family *f = &guess->family[family];
     lesson->possible = !f->wide && guess_read(guess, family, id, count, &r);
@@ -83,9 +85,12 @@ static void learn(const struct guess *guess, size_t family, const sfid_wide *id,
     lesson->time = log2_of((double)(((id[count - 1].low - id[0].low) >> f->shape.time_shift) + 1));
 }
 
-/* How many bits a field of an ID takes. `own`: the ID is one of those that the family has seen, and does not count. */
-static double measure(const struct values *values, const struct tally *tally, int f, enum habit habit, size_t i, bool own) {
-    const double all = logarithm[tally->count + 1 - own], rest = values->length[i] ? values->length[i] - 1 : 0;
+/* How many bits a field of an ID takes. `own`: the ID is one of those that the family has seen, and
+ * does not count. */
+static double measure(const struct values *values, const struct tally *tally, int f,
+                      enum habit habit, size_t i, bool own) {
+    const double all = logarithm[tally->count + 1 - own],
+                 rest = values->length[i] ? values->length[i] - 1 : 0;
     const size_t times = tally->field[f].number[values->number[i]] - (size_t)own;
     const size_t alike = tally->field[f].length[values->length[i]] - (size_t)own;
     if (habit == ANYTHING)
@@ -96,7 +101,8 @@ static double measure(const struct values *values, const struct tally *tally, in
 }
 
 /* Learns from the IDs of one of two families, those where owner[i] == which. */
-static void recount(const struct lesson *lesson, const bool *owner, bool which, size_t count, struct tally *tally) {
+static void recount(const struct lesson *lesson, const bool *owner, bool which, size_t count,
+                    struct tally *tally) {
     memset(tally, 0, sizeof *tally);
     for (size_t i = 0; i < count; i++) {
         if (owner[i] != which)
@@ -141,7 +147,8 @@ struct shares {
  * Shares the IDs out. At first both families learn from all IDs, or the second
  * one from those that are unusual for the first: each finds what the other misses.
  */
-static void share_out(const struct lesson *a, const struct lesson *b, size_t count, bool unusual, struct shares *out) {
+static void share_out(const struct lesson *a, const struct lesson *b, size_t count, bool unusual,
+                      struct shares *out) {
     static struct tally tally[2];
     bool *second = out->second;
     double sum = 0;
@@ -157,7 +164,8 @@ static void share_out(const struct lesson *a, const struct lesson *b, size_t cou
         const bool all = round == 0 && !unusual;
         for (size_t i = 0; i < count; i++) {
             const bool was = second[i];
-            out->margin[i] = surprise(b, &tally[1], i, all || was) - surprise(a, &tally[0], i, all || !was);
+            out->margin[i] =
+                surprise(b, &tally[1], i, all || was) - surprise(a, &tally[0], i, all || !was);
             second[i] = out->margin[i] < 0;
         }
         recount(a, second, false, count, &tally[0]);
@@ -166,8 +174,8 @@ static void share_out(const struct lesson *a, const struct lesson *b, size_t cou
 }
 
 /* Judges the IDs of one of the two, less what it takes to say that they are its. */
-static double judge_share(struct guess *guess, size_t family, const sfid_wide *id, size_t count, const struct shares *shares,
-                          bool which) {
+static double judge_share(struct guess *guess, size_t family, const sfid_wide *id, size_t count,
+                          const struct shares *shares, bool which) {
     enum { LEAST = 8 };
     static sfid_wide own[GUESS_ROOM];
     size_t share = 0;
@@ -181,7 +189,8 @@ static double judge_share(struct guess *guess, size_t family, const sfid_wide *i
 }
 
 /* Returns how well the best family and another explain the IDs together, or NOTHING. */
-static double judge_pair(struct guess *guess, size_t best, size_t other, const sfid_wide *id, size_t count, struct shares *out) {
+static double judge_pair(struct guess *guess, size_t best, size_t other, const sfid_wide *id,
+                         size_t count, struct shares *out) {
     static struct lesson lesson[2];
     static struct shares shares;
     double most = NOTHING;
@@ -199,7 +208,8 @@ static double judge_pair(struct guess *guess, size_t best, size_t other, const s
     return most;
 }
 
-static void describe(const struct guess *guess, const sfid_wide *id, size_t count, const struct shares *shares, struct pair *pair) {
+static void describe(const struct guess *guess, const sfid_wide *id, size_t count,
+                     const struct shares *shares, struct pair *pair) {
     enum { SURE = 4 };
     size_t first = 0, clear[2] = {0, 0};
     bool known[2] = {false, false};
@@ -218,7 +228,8 @@ static void describe(const struct guess *guess, const sfid_wide *id, size_t coun
     pair->known = known[0] && known[1];
 }
 
-bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size_t count, struct pair *pair) {
+bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size_t count,
+                     struct pair *pair) {
     enum { ENOUGH = 32, EVIDENCE = 20 };
     static struct shares shares, found;
     const struct family judged = guess->family[best];
@@ -232,7 +243,8 @@ bool guess_find_pair(struct guess *guess, size_t best, const sfid_wide *id, size
     guess_judge(guess, best, id, count);
     const double one = guess->family[best].bits;
     for (size_t other = 0; other < guess->families; other++) {
-        const double bits = other == best ? NOTHING : judge_pair(guess, best, other, id, count, &shares);
+        const double bits =
+            other == best ? NOTHING : judge_pair(guess, best, other, id, count, &shares);
         if (bits <= two)
             continue;
         two = bits;

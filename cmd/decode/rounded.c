@@ -44,12 +44,14 @@ static uint64_t round_to(uint64_t value, uint64_t unit) {
     return low + (rest * 2 > unit || (rest * 2 == unit && low / unit % 2 == 1) ? unit : 0);
 }
 
-/* The number with the most zeros at its end that reads as the same double (ECMAScript, Number::toString). Sets their count. */
+/* The number with the most zeros at its end that reads as the same double (ECMAScript,
+ * Number::toString). Sets their count. */
 static uint64_t shortest(const struct near *near, unsigned *zeros) {
     const uint64_t half = UINT64_C(1) << (near->lost - 1);
     const bool even = (near->value >> near->lost & 1) == 0; /* then a half rounds to it, too */
     for (unsigned j = COUNT_OF(tens) - 1; j > 0; j--) {
-        const uint64_t n = round_to(near->value, tens[j]), away = n > near->value ? n - near->value : near->value - n;
+        const uint64_t n = round_to(near->value, tens[j]),
+                       away = n > near->value ? n - near->value : near->value - n;
         *zeros = j;
         if (away < half || (away == half && even))
             return n;
@@ -74,12 +76,17 @@ static void weigh(struct rounded *r, enum rounding kind, bool fits, double bits)
         r->bits[kind] += bits;
 }
 
-/* Zeros at the end of a decimal. If more of the low bits are 0 than these zeros need, a field may be 0. */
-static double decimal_bits(uint64_t id, unsigned zeros) { return ends_in(id) < zeros + 4 ? zeros * BITS_OF_5 : 0; }
+/* Zeros at the end of a decimal. If more of the low bits are 0 than these zeros need, a field may
+ * be 0. */
+static double decimal_bits(uint64_t id, unsigned zeros) {
+    return ends_in(id) < zeros + 4 ? zeros * BITS_OF_5 : 0;
+}
 
-/* Each pid of a lowest field counts once: one machine has the same in all its IDs. Pid 0 is nothing special. */
+/* Each pid of a lowest field counts once: one machine has the same in all its IDs. Pid 0 is nothing
+ * special. */
 static void weigh_pid(struct rounded *r, uint64_t id, unsigned lost) {
-    const uint64_t pid = (id & ((UINT64_C(1) << r->low_bits) - 1)) >> lost, bit = UINT64_C(1) << pid % 64;
+    const uint64_t pid = (id & ((UINT64_C(1) << r->low_bits) - 1)) >> lost, bit = UINT64_C(1)
+                                                                                  << pid % 64;
     uint64_t *seen = &r->seen[pid / 64 % COUNT_OF(r->seen)];
     if (pid != 0 && !(*seen & bit))
         r->bits[ROUNDED_BINARY] += lost;
@@ -107,7 +114,8 @@ static void weigh_printed(struct rounded *r, uint64_t id, unsigned lost) {
     const bool is_shortest = shortest(&near, &zeros) == id;
     const bool is_double = id == near.value;
     weigh(r, ROUNDED_SHORTEST, is_shortest, is_double ? 0 : decimal_bits(id, zeros));
-    weigh(r, ROUNDED_17, round_to(near.value, tens[more]) == id, is_double ? 0 : decimal_bits(id, more));
+    weigh(r, ROUNDED_17, round_to(near.value, tens[more]) == id,
+          is_double ? 0 : decimal_bits(id, more));
 }
 
 void rounded_look(struct rounded *r, uint64_t id) {
@@ -121,7 +129,8 @@ void rounded_look(struct rounded *r, uint64_t id) {
         return;
     if (r->open & 1U << ROUNDED_BINARY)
         weigh_binary(r, id, bits - EXACT_BITS);
-    if (r->open & (1U << ROUNDED_SHORTEST | 1U << ROUNDED_17)) /* divisions, which most IDs need not pay for */
+    /* divisions, which most IDs need not pay for */
+    if (r->open & (1U << ROUNDED_SHORTEST | 1U << ROUNDED_17))
         weigh_printed(r, id, bits - EXACT_BITS);
 }
 
@@ -137,7 +146,8 @@ bool rounded_may_be(uint64_t id) {
     struct rounded r;
     rounded_begin(&r, NULL);
     rounded_look(&r, id);
-    return id > UINT64_C(1) << EXACT_BITS && (r.open & (1U << ROUNDED_SHORTEST | 1U << ROUNDED_17 | 1U << ROUNDED_BINARY)) != 0;
+    return id > UINT64_C(1) << EXACT_BITS &&
+           (r.open & (1U << ROUNDED_SHORTEST | 1U << ROUNDED_17 | 1U << ROUNDED_BINARY)) != 0;
 }
 
 static bool is_strong(const struct rounded *r, enum rounding kind) {
@@ -148,7 +158,8 @@ static bool is_strong(const struct rounded *r, enum rounding kind) {
 void rounded_tell(const struct rounded *r) {
     static const char *const texts[] = {
         [ROUNDED_15] = "end in zeros behind 15 digits, as a spreadsheet leaves numbers",
-        [ROUNDED_BINARY] = "are multiples of what a double keeps at their size, as pandas, NumPy and R make them",
+        [ROUNDED_BINARY] =
+            "are multiples of what a double keeps at their size, as pandas, NumPy and R make them",
         [ROUNDED_SHORTEST] = "are rounded to doubles, as JavaScript prints them",
         [ROUNDED_17] = "are rounded to doubles, as jq 1.6 and %.17g print them",
     };

@@ -9,7 +9,8 @@
 enum rounding { ROUNDED_15, ROUNDED_BINARY, ROUNDED_SHORTEST, ROUNDED_17, ROUNDED_KINDS };
 
 struct rounded {
-    unsigned open;              /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    /* a bit for each kind that fits all IDs so far; 0: they are sound */
+    unsigned open;
     uint64_t count;             /* IDs, while one is open */
     double bits[ROUNDED_KINDS]; /* sound IDs look so with a chance of 2^-bits */
     unsigned low_bits;          /* of the lowest field; 64: unknown */

@@ -34,7 +34,8 @@ const struct view *guess_view(const struct guess *guess, size_t family) {
     return NULL; /* a family has a layout */
 }
 
-bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct reading *r) {
+bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
+                struct reading *r) {
     const struct view *view = guess_view(guess, family);
     r->count = count;
     r->changing = 0;
@@ -42,7 +43,8 @@ bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, s
         struct taken taken;
         if (!view_take(view, id[i], &taken))
             return false;
-        const int64_t since = taken.unix_ms - (view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms);
+        const int64_t since =
+            taken.unix_ms - (view->wide ? view->wide_layout.epoch_ms : view->layout.epoch_ms);
         r->tick[i] = taken.tick;
         r->pid[i] = taken.pid;
         r->seq[i] = taken.seq;
@@ -78,10 +80,12 @@ static double limited(const uint64_t *value, size_t count, unsigned width) {
     uint64_t most = 0;
     for (size_t i = 0; i < count; i++)
         most = value[i] > most ? value[i] : most;
-    return (double)count * width - (double)(count + 1) * log2_of((double)most + 1) - log2_of(1 + 0.7 * width);
+    return (double)count * width - (double)(count + 1) * log2_of((double)most + 1) -
+           log2_of(1 + 0.7 * width);
 }
 
-/* By their lengths in bits, since low numbers are usual. A length is like a value that repeats; the rest of the digits is chance. */
+/* By their lengths in bits, since low numbers are usual. A length is like a value that repeats; the
+ * rest of the digits is chance. */
 static double lengths(const uint64_t *value, size_t count, unsigned width) {
     size_t times[65] = {0};
     double sum = -factorial(count);
@@ -98,7 +102,8 @@ static double lengths(const uint64_t *value, size_t count, unsigned width) {
 
 static double larger(double a, double b) { return a > b ? a : b; }
 
-/* Bets a quarter each on values that repeat, on a limit, on low ones, and on chance. So the bet never costs more than two bits. */
+/* Bets a quarter each on values that repeat, on a limit, on low ones, and on chance. So the bet
+ * never costs more than two bits. */
 static double judge_field(uint64_t *value, size_t count, unsigned width, size_t *distinct) {
     if (width == 0)
         return 0;
@@ -114,19 +119,21 @@ static double judge_fields(struct family *family, struct reading *r) {
     for (size_t i = 0; i < r->count; i++)
         sum += (double)r->seq[i];
     family->seq_mean = sum / (double)r->count;
-    const double bits =
-        judge_field(r->pid, r->count, family->pid_bits, &pids) + judge_field(r->seq, r->count, family->seq_bits, &seqs);
+    const double bits = judge_field(r->pid, r->count, family->pid_bits, &pids) +
+                        judge_field(r->seq, r->count, family->seq_bits, &seqs);
     family->pids = (unsigned)pids;
     return bits;
 }
 
 /* ---- what times tell ------------------------------------------------------------ */
 
-/* The newest is judged by its epoch. All lie in a span of any length, all lengths being about as likely; any may be the newest. */
+/* The newest is judged by its epoch. All lie in a span of any length, all lengths being about as
+ * likely; any may be the newest. */
 static double judge_span(const struct family *family, const struct reading *r) {
     const double count = (double)r->count, span = log2_of((double)family->span);
     return r->count < 2 ? 0
-                        : (count - 1) * family->time_bits - count * span - log2_of(1 + 0.7 * family->time_bits) - log2_of(count);
+                        : (count - 1) * family->time_bits - count * span -
+                              log2_of(1 + 0.7 * family->time_bits) - log2_of(count);
 }
 
 /* ---- what they tell together: batches ------------------------------------------------ */
@@ -137,7 +144,8 @@ struct place {
 
 static int by_place(const void *a, const void *b) {
     const struct place *x = a, *y = b;
-    const int tick = (x->tick > y->tick) - (x->tick < y->tick), pid = (x->pid > y->pid) - (x->pid < y->pid);
+    const int tick = (x->tick > y->tick) - (x->tick < y->tick),
+              pid = (x->pid > y->pid) - (x->pid < y->pid);
     return tick ? tick : pid ? pid : (x->seq > y->seq) - (x->seq < y->seq);
 }
 
@@ -151,7 +159,8 @@ struct kind {
 static void note(struct kind *kind, uint64_t value) { kind->value[kind->count++] = value; }
 
 static double judge_kind(struct kind *kind) {
-    return kind->width == 0 || kind->count == 0 ? 0 : lengths(kind->value, kind->count, kind->width);
+    return kind->width == 0 || kind->count == 0 ? 0
+                                                : lengths(kind->value, kind->count, kind->width);
 }
 
 /*
@@ -162,7 +171,8 @@ static double judge_batches(const struct family *family, const struct reading *r
     enum { TICK, PID, PID_STEP, SEQ, SEQ_STEP, KINDS };
     static struct kind kind[KINDS];
     static struct place place[GUESS_ROOM];
-    const unsigned width[KINDS] = {family->time_bits, family->pid_bits, family->pid_bits, family->seq_bits, family->seq_bits};
+    const unsigned width[KINDS] = {family->time_bits, family->pid_bits, family->pid_bits,
+                                   family->seq_bits, family->seq_bits};
     for (int k = 0; k < KINDS; k++) {
         kind[k].width = width[k];
         kind[k].count = 0;
@@ -195,9 +205,10 @@ void guess_judge(struct guess *guess, size_t index, const sfid_wide *id, size_t 
     family->newest = r.newest;
     family->span = r.tick[count - 1] - r.tick[0] + 1;
     family->still = r.changing ? (unsigned)__builtin_ctzll(r.changing) : 0;
-    const double batches = judge_batches(family, &r), alone = judge_span(family, &r) + judge_fields(family, &r);
-    family->bits =
-        guess_epoch(guess, family, &family->possible) + (double)family->fixed_bits * (double)count + larger(batches, alone) - 1;
+    const double batches = judge_batches(family, &r),
+                 alone = judge_span(family, &r) + judge_fields(family, &r);
+    family->bits = guess_epoch(guess, family, &family->possible) +
+                   (double)family->fixed_bits * (double)count + larger(batches, alone) - 1;
 }
 
 /* ---- the sample ------------------------------------------------------------------ */

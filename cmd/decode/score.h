@@ -18,7 +18,8 @@ struct reading {
 };
 
 /* Reads sorted IDs. Returns false if one is not of the family. */
-bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count, struct reading *r);
+bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
+                struct reading *r);
 
 /* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
 void guess_sort(struct sample *sample, const struct known *known, size_t knowns);

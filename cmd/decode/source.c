@@ -10,7 +10,8 @@
 static int next_line(struct source *source, struct found *found) {
     struct line line;
     const bool bytes = source->reader->form == SFID_BYTES;
-    const int rc = bytes ? in_block(&source->in, source->reader->most, &line) : in_line(&source->in, &line);
+    const int rc =
+        bytes ? in_block(&source->in, source->reader->most, &line) : in_line(&source->in, &line);
     if (rc <= 0)
         return rc;
     *found = (struct found){.record = line.text,
@@ -23,7 +24,8 @@ static int next_line(struct source *source, struct found *found) {
     return 1;
 }
 
-void source_begin(struct source *source, const struct reader *reader, int (*place)(struct source *, struct found *), size_t max) {
+void source_begin(struct source *source, const struct reader *reader,
+                  int (*place)(struct source *, struct found *), size_t max) {
     source->next = place;
     source->keep = NULL;
     source->begin = NULL;

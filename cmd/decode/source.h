@@ -32,8 +32,9 @@ struct found {
     bool crlf;
     const char *id;
     size_t len;
-    uint64_t line;     /* where the record begins, from 1 */
-    size_t missing;    /* columns missing compared with the first record; they are filled up before others are added */
+    uint64_t line; /* where the record begins, from 1 */
+    /* columns missing compared with the first record; they are filled up before others are added */
+    size_t missing;
     bool part;         /* the record is longer than what was read of it */
     bool none;         /* no ID here, which is no fault */
     const char *fault; /* what is wrong with the record, to follow its text; NULL: nothing */
@@ -43,10 +44,13 @@ struct source {
     /* Returns 1, 0 at the end, or -1 with errno if reading failed. */
     int (*next)(struct source *source, struct found *found);
 
-    /* Writes the record with the parts of its ID; taken NULL: it has no ID. NULL: the source does not keep records. */
-    void (*keep)(struct source *source, const struct found *found, struct view *view, const struct taken *taken);
+    /* Writes the record with the parts of its ID; taken NULL: it has no ID. NULL: the source does
+     * not keep records. */
+    void (*keep)(struct source *source, const struct found *found, struct view *view,
+                 const struct taken *taken);
 
-    /* Writes what comes first. Returns STATUS_GOOD, or, after a message, the exit status to end with. NULL: nothing comes first. */
+    /* Writes what comes first. Returns STATUS_GOOD, or, after a message, the exit status to end
+     * with. NULL: nothing comes first. */
     int (*begin)(struct source *source, struct view *view);
 
     const char *unit; /* what the line number counts: "line" */
@@ -77,7 +81,8 @@ static inline void source_put_mark(struct source *source) {
 }
 
 /* Sets up what sources have in common. */
-void source_begin(struct source *source, const struct reader *reader, int (*place)(struct source *, struct found *), size_t max);
+void source_begin(struct source *source, const struct reader *reader,
+                  int (*place)(struct source *, struct found *), size_t max);
 
 /* One ID a line; with bytes, one after the other. Reading from standard input begins at once. */
 void source_lines(struct source *source, const struct reader *reader);

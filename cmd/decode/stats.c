@@ -21,8 +21,11 @@ static unsigned bits_of(uint64_t max) { return max ? 64 - (unsigned)__builtin_cl
 void stats_begin(struct stats *stats, struct view *view) {
     const sfid_layout *l = &view->layout;
     sfid_wide_facts facts;
-    *stats = (struct stats){
-        .ids.wide = view->wide, .view = view, .pid_bits = l->pid_bits, .seq_bits = l->seq_bits, .max_seq = l->max_seq};
+    *stats = (struct stats){.ids.wide = view->wide,
+                            .view = view,
+                            .pid_bits = l->pid_bits,
+                            .seq_bits = l->seq_bits,
+                            .max_seq = l->max_seq};
     if (!view->wide || sfid_wide_layout_describe(&view->wide_layout, &facts) < 0)
         return;
     stats->pid_bits = bits_of(facts.max_pid);
@@ -43,7 +46,8 @@ static bool resize(struct numbers *ids, size_t room) {
 void stats_add(struct stats *stats, sfid_wide id) {
     struct numbers *ids = &stats->ids;
     /* The kernel moves large blocks without a copy. */
-    if (ids->count == ids->room && (stats->no_memory || !resize(ids, ids->room + ids->room / 8 + 65536))) {
+    if (ids->count == ids->room &&
+        (stats->no_memory || !resize(ids, ids->room + ids->room / 8 + 65536))) {
         stats->no_memory = true;
         return;
     }
@@ -70,10 +74,12 @@ static uint64_t below(sfid_wide v, unsigned bits) { return v.low & ((UINT64_C(1)
 static void to_keys(struct stats *stats) {
     struct taken t;
     for (size_t i = 0; i < stats->ids.count; i++)
-        if (view_take(stats->view, number_at(&stats->ids, i), &t)) /* always true, as when it was added */
+        /* always true, as when it was added */
+        if (view_take(stats->view, number_at(&stats->ids, i), &t))
             number_set(&stats->ids, i,
-                       append(append(append((sfid_wide){0, t.tick}, t.pid, stats->pid_bits), t.seq, stats->seq_bits), t.random,
-                              stats->random_bits));
+                       append(append(append((sfid_wide){0, t.tick}, t.pid, stats->pid_bits), t.seq,
+                                     stats->seq_bits),
+                              t.random, stats->random_bits));
 }
 
 static uint64_t pid_of(const struct stats *stats, sfid_wide key) {
@@ -82,8 +88,10 @@ static uint64_t pid_of(const struct stats *stats, sfid_wide key) {
 
 static int64_t time_of(const struct stats *stats, sfid_wide key) {
     const struct view *view = stats->view;
-    const int64_t tick = (int64_t)above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low;
-    return view->wide ? view->wide_layout.epoch_ms + tick : view->layout.epoch_ms + tick * (int64_t)view->layout.unit_ms;
+    const int64_t tick =
+        (int64_t)above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low;
+    return view->wide ? view->wide_layout.epoch_ms + tick
+                      : view->layout.epoch_ms + tick * (int64_t)view->layout.unit_ms;
 }
 
 static int64_t second_of(const struct stats *stats, sfid_wide key) {
@@ -92,14 +100,20 @@ static int64_t second_of(const struct stats *stats, sfid_wide key) {
 }
 
 static sfid_wide id_of(const struct stats *stats, sfid_wide key) {
-    const uint64_t tick = above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low, pid = pid_of(stats, key),
-                   seq = below(above(key, stats->random_bits), stats->seq_bits), random = below(key, stats->random_bits);
+    const uint64_t tick = above(key, stats->pid_bits + stats->seq_bits + stats->random_bits).low,
+                   pid = pid_of(stats, key),
+                   seq = below(above(key, stats->random_bits), stats->seq_bits),
+                   random = below(key, stats->random_bits);
     sfid_wide id = {0, 0};
     int64_t narrow = 0;
     if (stats->view->wide)
-        return sfid_wide_compose(&stats->view->wide_layout, &(sfid_wide_parts){tick, pid, seq, random, 0}, &id) < 0 ? key : id;
-    return sfid_compose(&stats->view->layout, &(sfid_parts){tick, pid, seq, 0}, &narrow) < 0 ? key
-                                                                                             : (sfid_wide){0, (uint64_t)narrow};
+        return sfid_wide_compose(&stats->view->wide_layout,
+                                 &(sfid_wide_parts){tick, pid, seq, random, 0}, &id) < 0
+                   ? key
+                   : id;
+    return sfid_compose(&stats->view->layout, &(sfid_parts){tick, pid, seq, 0}, &narrow) < 0
+               ? key
+               : (sfid_wide){0, (uint64_t)narrow};
 }
 
 /* ---- runs of sorted keys --------------------------------------------------- */
@@ -107,7 +121,8 @@ static sfid_wide id_of(const struct stats *stats, sfid_wide key) {
 static void count_repeats(const struct stats *stats, struct summary *s) {
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
         const sfid_wide key = number_at(&stats->ids, i);
-        for (end = i + 1; end < stats->ids.count && is_same(number_at(&stats->ids, end), key); end++)
+        for (end = i + 1; end < stats->ids.count && is_same(number_at(&stats->ids, end), key);
+             end++)
             ;
         s->distinct++;
         if (end - i > 1 && s->repeats < STATS_SHOWN)
@@ -141,7 +156,9 @@ static void count_ticks(const struct stats *stats, struct summary *s) {
     const unsigned low = stats->seq_bits + stats->random_bits;
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
         const sfid_wide key = number_at(&stats->ids, i), tick = above(key, low);
-        for (end = i + 1; end < stats->ids.count && is_same(above(number_at(&stats->ids, end), low), tick); end++)
+        for (end = i + 1;
+             end < stats->ids.count && is_same(above(number_at(&stats->ids, end), low), tick);
+             end++)
             ;
         if (end - i > s->tick_peak) {
             s->tick_peak = end - i;
@@ -153,9 +170,11 @@ static void count_ticks(const struct stats *stats, struct summary *s) {
 
 static void find_gaps(const struct stats *stats, struct summary *s) {
     for (size_t i = 1; i < stats->ids.count; i++) {
-        const struct span gap = {time_of(stats, number_at(&stats->ids, i - 1)), time_of(stats, number_at(&stats->ids, i))};
+        const struct span gap = {time_of(stats, number_at(&stats->ids, i - 1)),
+                                 time_of(stats, number_at(&stats->ids, i))};
         const bool full = s->gaps == STATS_SHOWN;
-        if (gap.to - gap.from <= 1000 || (full && gap.to - gap.from <= s->gap[s->gaps - 1].to - s->gap[s->gaps - 1].from))
+        if (gap.to - gap.from <= 1000 ||
+            (full && gap.to - gap.from <= s->gap[s->gaps - 1].to - s->gap[s->gaps - 1].from))
             continue;
         size_t at = full ? s->gaps - 1 : s->gaps++;
         for (; at > 0 && s->gap[at - 1].to - s->gap[at - 1].from < gap.to - gap.from; at--)
@@ -176,8 +195,9 @@ static void count_pid_seconds(struct stats *stats, struct summary *s) {
     const sfid_wide first = ids->count > 0 ? number_at(ids, 0) : (sfid_wide){0, 0};
     for (size_t i = 0; i < ids->count; i++) {
         const sfid_wide key = number_at(ids, i);
-        const uint64_t group =
-            long_ticks ? above(key, low).low - above(first, low).low : (uint64_t)(second_of(stats, key) - second_of(stats, first));
+        const uint64_t group = long_ticks
+                                   ? above(key, low).low - above(first, low).low
+                                   : (uint64_t)(second_of(stats, key) - second_of(stats, first));
         number_set(ids, i, append((sfid_wide){0, group}, pid_of(stats, key), stats->pid_bits));
     }
     sort_numbers(ids);
@@ -191,12 +211,14 @@ static void count_pid_seconds(struct stats *stats, struct summary *s) {
         const int64_t group = (int64_t)above(key, stats->pid_bits).low;
         s->pid_second_peak = end - i;
         s->pid_second_peak_pid = below(key, stats->pid_bits);
-        s->pid_second_peak_at = long_ticks ? time_of(stats, first) + group * (int64_t)stats->view->layout.unit_ms
-                                           : (second_of(stats, first) + group) * 1000;
+        s->pid_second_peak_at =
+            long_ticks ? time_of(stats, first) + group * (int64_t)stats->view->layout.unit_ms
+                       : (second_of(stats, first) + group) * 1000;
     }
 }
 
-/* Counts the IDs of each pid. The pids replace the keys, which are pairs of second and pid by now. */
+/* Counts the IDs of each pid. The pids replace the keys, which are pairs of second and pid by
+ * now. */
 static void count_pids(struct stats *stats, struct summary *s) {
     struct numbers pids = {stats->ids.words, stats->ids.count, stats->ids.room, false};
     for (size_t i = 0; i < pids.count; i++)
@@ -220,7 +242,8 @@ static void count_pids(struct stats *stats, struct summary *s) {
 int stats_report(struct stats *stats, enum view_format format) {
     static struct summary s;
     s = (struct summary){.count = stats->ids.count, .max_seq = stats->max_seq};
-    if (stats->no_memory || !resize(&stats->ids, stats->ids.count) || !stats_order(&stats->ids, &s.order)) {
+    if (stats->no_memory || !resize(&stats->ids, stats->ids.count) ||
+        !stats_order(&stats->ids, &s.order)) {
         say("--stats: out of memory after %zu IDs", stats->ids.count);
         free(stats->ids.words);
         return STATUS_INTERNAL;

@@ -10,10 +10,14 @@
 /* A pid with more than this many times its share is hot. */
 #define HOT 2
 
-static bool is_hot(const struct summary *s, const struct pid_count *pid) { return pid->count * s->pids > s->count * HOT; }
+static bool is_hot(const struct summary *s, const struct pid_count *pid) {
+    return pid->count * s->pids > s->count * HOT;
+}
 
 /* Thousandths, so that JSON and text agree to the digit. */
-static unsigned per_mille(const struct summary *s, size_t count) { return (unsigned)((uint64_t)count * 1000 / s->count); }
+static unsigned per_mille(const struct summary *s, size_t count) {
+    return (unsigned)((uint64_t)count * 1000 / s->count);
+}
 
 static void age_text(char text[40], int64_t ms) { *view_put_age(text, ms) = '\0'; }
 
@@ -22,7 +26,9 @@ static int64_t ms_of(const struct view *view, sfid_wide id) {
     return view_take(view, id, &taken) ? taken.unix_ms : 0;
 }
 
-static void id_text(struct view *view, char text[SFID_WIDE_TEXT_LEN], sfid_wide id) { *view_put_id(view, text, id) = '\0'; }
+static void id_text(struct view *view, char text[SFID_WIDE_TEXT_LEN], sfid_wide id) {
+    *view_put_id(view, text, id) = '\0';
+}
 
 /* Writes the common name of a pid. Returns false if it has none. */
 static bool pid_name(const struct view *view, uint64_t pid, char name[VIEW_PID_NAME]) {
@@ -37,8 +43,9 @@ static void show_lists(struct view *view, const struct summary *s) {
         const struct pid_count *pid = &s->hottest[i];
         const unsigned share = per_mille(s, pid->count);
         const bool named = pid_name(view, pid->pid, name);
-        out_print("%-14s  %" PRIu64 "%s%s%s: %zu IDs, %u.%u %%%s\n", "pid", pid->pid, named ? " (" : "", named ? name : "",
-                  named ? ")" : "", pid->count, share / 10, share % 10, is_hot(s, pid) ? ", hot" : "");
+        out_print("%-14s  %" PRIu64 "%s%s%s: %zu IDs, %u.%u %%%s\n", "pid", pid->pid,
+                  named ? " (" : "", named ? name : "", named ? ")" : "", pid->count, share / 10,
+                  share % 10, is_hot(s, pid) ? ", hot" : "");
     }
     for (size_t i = 0; i < s->gaps; i++) {
         date_text(date, s->gap[i].from);
@@ -54,8 +61,8 @@ static void show_lists(struct view *view, const struct summary *s) {
         const struct misplaced *m = &s->order.list[i];
         date_text(date, ms_of(view, m->id));
         id_text(view, id, m->id);
-        out_print("%-14s  %s of %s, ID number %zu, is %zu place%s out of order\n", "order break", id, date, m->number, m->places,
-                  m->places == 1 ? "" : "s");
+        out_print("%-14s  %s of %s, ID number %zu, is %zu place%s out of order\n", "order break",
+                  id, date, m->number, m->places, m->places == 1 ? "" : "s");
     }
 }
 
@@ -73,17 +80,18 @@ static void show_summary_text(struct view *view, const struct summary *s) {
     out_print("%-14s  %zu\n", "duplicates", s->count - s->distinct);
     out_print("%-14s  %zu", "order breaks", s->breaks);
     if (s->breaks > 0)
-        out_print(", the farthest by %zu place%s", s->order.farthest.places, s->order.farthest.places == 1 ? "" : "s");
+        out_print(", the farthest by %zu place%s", s->order.farthest.places,
+                  s->order.farthest.places == 1 ? "" : "s");
     date_text(date, s->second_peak_at);
-    out_print("\n%-14s  %zu on average over %zu seconds with IDs, %zu at most, at %s\n", "IDs per second", s->count / s->seconds,
-              s->seconds, s->second_peak, date);
+    out_print("\n%-14s  %zu on average over %zu seconds with IDs, %zu at most, at %s\n",
+              "IDs per second", s->count / s->seconds, s->seconds, s->second_peak, date);
     out_print("%-14s  %zu seconds with over 4 times the average\n", "bursts", s->bursts);
     date_text(date, s->pid_second_peak_at);
-    out_print("%-14s  %zu on average, %zu at most, pid %" PRIu64 " at %s\n", "pid and second", s->count / s->pid_seconds,
-              s->pid_second_peak, s->pid_second_peak_pid, date);
+    out_print("%-14s  %zu on average, %zu at most, pid %" PRIu64 " at %s\n", "pid and second",
+              s->count / s->pid_seconds, s->pid_second_peak, s->pid_second_peak_pid, date);
     date_text(date, s->tick_peak_at);
-    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick", s->tick_peak, s->max_seq + 1,
-              s->tick_peak_pid, date);
+    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick",
+              s->tick_peak, s->max_seq + 1, s->tick_peak_pid, date);
     out_print("%-14s  %zu\n", "pids", s->pids);
     show_lists(view, s);
 }

@@ -21,7 +21,8 @@ struct repeated {
 struct summary {
     uint64_t max_seq;
     size_t count, distinct, breaks, seconds, bursts, pids;
-    size_t second_peak, tick_peak, pid_seconds, pid_second_peak; /* pid_seconds: pairs of a pid and a second with IDs */
+    /* pid_seconds: pairs of a pid and a second with IDs */
+    size_t second_peak, tick_peak, pid_seconds, pid_second_peak;
     uint64_t tick_peak_pid, pid_second_peak_pid;
     int64_t second_peak_at, tick_peak_at, pid_second_peak_at;
     int64_t first, last;

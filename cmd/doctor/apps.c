@@ -37,7 +37,9 @@ static DIR *open_list(const char *path) {
     return list;
 }
 
-static int by_name(const void *a, const void *b) { return strcmp(((const struct app *)a)->name, ((const struct app *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const struct app *)a)->name, ((const struct app *)b)->name);
+}
 
 static int by_pid(const void *a, const void *b) {
     const uint64_t x = ((const struct slot *)a)->pid, y = ((const struct slot *)b)->pid;
@@ -49,7 +51,8 @@ static void add_slot(struct app *app, const char *directory, const char *name) {
     struct slot slot = {0};
     char path[PATH_ROOM];
     if (strncmp(name, "pid-", 4) != 0 || !read_u64(name + 4, UINT32_MAX, &slot.pid) ||
-        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path || lstat(path, &st) < 0)
+        snprintf(path, sizeof path, "%s/%s", directory, name) >= (int)sizeof path ||
+        lstat(path, &st) < 0)
         return;
     slot.path = strdup(path);
     slot.inode = slot.map_inode = st.st_ino;
@@ -65,7 +68,8 @@ static void add_app(struct survey *survey, const char *name) {
     char path[PATH_ROOM];
     struct stat st;
     struct app app = {.slots = NULL};
-    if (!is_app_name(name) || snprintf(path, sizeof path, "%s/%s", survey->state, name) >= (int)sizeof path)
+    if (!is_app_name(name) ||
+        snprintf(path, sizeof path, "%s/%s", survey->state, name) >= (int)sizeof path)
         return;
     if (lstat(path, &st) < 0) {
         survey->why = errno;
@@ -140,25 +144,30 @@ static void read_noted(struct noted *noted, const char *directory) {
     snprintf(noted->path, sizeof noted->path, "%s/layout", directory);
     noted->good = false;
     noted->why = lstat(noted->path, &noted->st) < 0 ? errno : 0;
-    if (noted->why || !S_ISREG(noted->st.st_mode) || look_read(noted->path, line, sizeof line) <= 17)
+    if (noted->why || !S_ISREG(noted->st.st_mode) ||
+        look_read(noted->path, line, sizeof line) <= 17)
         return;
     const uint64_t fingerprint = strtoull(line, &end, 16);
-    noted->good =
-        end == line + 16 && *end == ' ' && look_at_text(&noted->shown, end + 1) && noted->shown.facts.fingerprint == fingerprint;
+    noted->good = end == line + 16 && *end == ' ' && look_at_text(&noted->shown, end + 1) &&
+                  noted->shown.facts.fingerprint == fingerprint;
 }
 
-static void find_layout(struct report *report, const struct noted *noted, const struct survey *survey) {
+static void find_layout(struct report *report, const struct noted *noted,
+                        const struct survey *survey) {
     if (noted->why == ENOENT)
-        report_problem(report, STATUS_GOOD, "nothing needs to be done: the next generator records its layout",
+        report_problem(report, STATUS_GOOD,
+                       "nothing needs to be done: the next generator records its layout",
                        "no layout is recorded in %s", noted->path);
     else if (noted->why)
-        report_problem(report, STATUS_STATE, "check the owner and mode of the directory", "%s cannot be examined: %s", noted->path,
-                       strerror(noted->why));
+        report_problem(report, STATUS_STATE, "check the owner and mode of the directory",
+                       "%s cannot be examined: %s", noted->path, strerror(noted->why));
     else if (!doctor_trust(report, noted->path, &noted->st, false))
         return;
     else if (!noted->good)
-        report_problem(report, STATUS_CONFIG, "remove it: the next generator records its layout, and each mark has its own",
-                       "%s does not hold a layout known to this version", noted->path);
+        report_problem(
+            report, STATUS_CONFIG,
+            "remove it: the next generator records its layout, and each mark has its own",
+            "%s does not hold a layout known to this version", noted->path);
     else {
         layout_find_end(report, &noted->shown, survey->now, STATUS_INTERNAL);
         if (!noted->shown.wide)
@@ -206,22 +215,28 @@ static void put_slots(const struct app *app) {
 static void holders_text(const struct slot *slot, char *text, size_t size) {
     size_t len = 0;
     for (size_t i = 0; i < slot->holder_count && len < size; i++)
-        len += (size_t)snprintf(text + len, size - len, "%s%" PRId64 " (%s)", i ? ", " : "", slot->holders[i].process,
-                                slot->holders[i].name);
+        len += (size_t)snprintf(text + len, size - len, "%s%" PRId64 " (%s)", i ? ", " : "",
+                                slot->holders[i].process, slot->holders[i].name);
     if (len >= size)
         memcpy(text + size - 4, "...", 4);
 }
 
-/* After a crash the page has the exact position. If it is gone, only the mark is left, which lies ahead. */
-static void find_page(struct report *report, const struct survey *survey, const struct app *app, const struct slot *slot) {
+/* After a crash the page has the exact position. If it is gone, only the mark is left, which lies
+ * ahead. */
+static void find_page(struct report *report, const struct survey *survey, const struct app *app,
+                      const struct slot *slot) {
     char path[PATH_ROOM];
     struct stat st;
-    if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) < (int)sizeof path &&
+    if (survey->run &&
+        snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) <
+            (int)sizeof path &&
         lstat(path, &st) < 0 && errno == ENOENT)
-        report_problem(report, STATUS_GOOD,
-                       "let nothing remove files from the run directory, and use the same one for all processes",
-                       "pid %" PRIu64 " is held, but %s is missing: it was removed, or the process uses another run directory",
-                       slot->pid, path);
+        report_problem(
+            report, STATUS_GOOD,
+            "let nothing remove files from the run directory, and use the same one for all processes",
+            "pid %" PRIu64
+            " is held, but %s is missing: it was removed, or the process uses another run directory",
+            slot->pid, path);
 }
 
 /* Writes "1200 (nginx)", "1200, which has ended", or "" if the kernel does not say. */
@@ -242,21 +257,24 @@ static void find_slot(struct report *report, const struct survey *survey, const 
     holders_text(slot, holders, sizeof holders);
     taker_text(slot, ended, taker, sizeof taker);
     if (slot->holder_count > 0 && !slot->locked && survey->locks_told)
-        report_problem(report, STATUS_STATE, "use a state directory on another file system",
-                       "pid %" PRIu64
-                       " is held by %s without a lock: this file system lost the lock, and other processes may take the pid",
-                       slot->pid, holders);
+        report_problem(
+            report, STATUS_STATE, "use a state directory on another file system",
+            "pid %" PRIu64
+            " is held by %s without a lock: this file system lost the lock, and other processes may take the pid",
+            slot->pid, holders);
     else if (slot->holder_count > 0 && !apart)
         report_fine(report, "pid %" PRIu64 " is held by %s", slot->pid, holders);
     else if (slot->holder_count > 0)
-        report_fine(report, "pid %" PRIu64 " is held by %s; it was taken by %s%s", slot->pid, holders, taker,
-                    ended ? "" : ", which has closed it since");
+        report_fine(report, "pid %" PRIu64 " is held by %s; it was taken by %s%s", slot->pid,
+                    holders, taker, ended ? "" : ", which has closed it since");
     else if (survey->hidden == 0)
         report_fine(report, "pid %" PRIu64 " is being taken or released by %s", slot->pid, taker);
     else
-        report_problem(report, STATUS_GOOD, "run this as root",
-                       "pid %" PRIu64 " is held and was taken by %s; its holders are unknown: %zu process%s cannot be examined",
-                       slot->pid, taker, survey->hidden, survey->hidden == 1 ? "" : "es");
+        report_problem(
+            report, STATUS_GOOD, "run this as root",
+            "pid %" PRIu64
+            " is held and was taken by %s; its holders are unknown: %zu process%s cannot be examined",
+            slot->pid, taker, survey->hidden, survey->hidden == 1 ? "" : "es");
 }
 
 /* Reports a file that makes a pid unusable. Other pids still work. */
@@ -278,16 +296,20 @@ static bool find_bad_mark(struct report *report, const struct slot *slot) {
     return true;
 }
 
-static void find_bad_page(struct report *report, const struct survey *survey, const struct app *app, const struct slot *slot) {
+static void find_bad_page(struct report *report, const struct survey *survey, const struct app *app,
+                          const struct slot *slot) {
     char path[PATH_ROOM];
     struct stat st;
-    if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) < (int)sizeof path &&
+    if (survey->run &&
+        snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) <
+            (int)sizeof path &&
         lstat(path, &st) == 0)
         doctor_trust(report, path, &st, false);
 }
 
 /* A mark that was written under a wrong clock. The holder of a pid in use has seen its mark. */
-static void find_far_mark(struct report *report, const struct app *app, const struct slot *slot, const sfid_options *given) {
+static void find_far_mark(struct report *report, const struct app *app, const struct slot *slot,
+                          const sfid_options *given) {
     sfid_options opt = *given;
     sfid_mark_info info;
     char why[SFID_WHY_LEN];
@@ -296,8 +318,8 @@ static void find_far_mark(struct report *report, const struct app *app, const st
         report_problem(report, status_of(SFID_ECLOCK), NULL, "%s", why);
 }
 
-static void find_slots(struct report *report, const struct survey *survey, const struct app *app, const struct noted *noted,
-                       const sfid_options *opt) {
+static void find_slots(struct report *report, const struct survey *survey, const struct app *app,
+                       const struct noted *noted, const sfid_options *opt) {
     size_t in_use = 0;
     char of[32] = "";
     for (size_t i = 0; i < app->slot_count; i++) {
@@ -314,11 +336,14 @@ static void find_slots(struct report *report, const struct survey *survey, const
     if (noted->good)
         snprintf(of, sizeof of, " of %" PRIu64, noted->shown.facts.processes);
     if (noted->good && in_use > 1 && in_use >= noted->shown.facts.processes)
-        report_problem(report, STATUS_GOOD, "end a process, or use a layout with more bits for the pid, under another app name",
-                       "all %zu pids are held: another process cannot get one", in_use);
+        report_problem(
+            report, STATUS_GOOD,
+            "end a process, or use a layout with more bits for the pid, under another app name",
+            "all %zu pids are held: another process cannot get one", in_use);
     else
         report_fine(report, "%zu%s pids held%s, %zu held before", in_use, of,
-                    survey->locks_told ? "" : " as far as this PID namespace shows", app->slot_count - in_use);
+                    survey->locks_told ? "" : " as far as this PID namespace shows",
+                    app->slot_count - in_use);
 }
 
 static void find_strays(struct report *report, const struct survey *survey, const struct app *app) {
@@ -326,9 +351,11 @@ static void find_strays(struct report *report, const struct survey *survey, cons
     for (size_t i = 0; i < survey->stray_count; i++) {
         const struct stray *stray = &survey->strays[i];
         if (stray->name && strncmp(stray->name, app->name, len) == 0 && stray->name[len] == '/')
-            report_problem(report, STATUS_GOOD, "remove nothing from the state directory while processes run",
-                           "%" PRId64 " (%s) holds %s, which was removed: that process must take its pid again, or stop",
-                           stray->holder.process, stray->holder.name, stray->name);
+            report_problem(
+                report, STATUS_GOOD, "remove nothing from the state directory while processes run",
+                "%" PRId64
+                " (%s) holds %s, which was removed: that process must take its pid again, or stop",
+                stray->holder.process, stray->holder.name, stray->name);
     }
 }
 
@@ -345,7 +372,8 @@ static void put_facts(const struct app *app, const struct noted *noted) {
     put_slots(app);
 }
 
-static void look_at_app(struct report *report, const struct survey *survey, const struct app *app, const sfid_options *opt) {
+static void look_at_app(struct report *report, const struct survey *survey, const struct app *app,
+                        const sfid_options *opt) {
     static struct noted noted;
     char topic[sizeof report->topic], path[PATH_ROOM];
     struct stat st;
@@ -362,17 +390,20 @@ static void look_at_app(struct report *report, const struct survey *survey, cons
     find_strays(report, survey, app);
 }
 
-/* Returns where the pages are. If run and state directory are the same, they have a subdirectory. */
+/* Returns where the pages are. If run and state directory are the same, they have a
+ * subdirectory. */
 static const char *pages_of(const char *run, const char *state) {
     static char apart[PATH_ROOM + 8];
     struct stat a, b;
-    if (run == NULL || stat(run, &a) < 0 || stat(state, &b) < 0 || a.st_dev != b.st_dev || a.st_ino != b.st_ino)
+    if (run == NULL || stat(run, &a) < 0 || stat(state, &b) < 0 || a.st_dev != b.st_dev ||
+        a.st_ino != b.st_ino)
         return run;
     snprintf(apart, sizeof apart, "%s/.run", run);
     return apart;
 }
 
-void doctor_apps(struct report *report, const char *run, const char *state, const sfid_options *opt, const char *store) {
+void doctor_apps(struct report *report, const char *run, const char *state, const sfid_options *opt,
+                 const char *store) {
     const char *only = opt->app;
     const bool leased = opt->store != NULL;
     sfid_options marks = *opt;
@@ -386,8 +417,8 @@ void doctor_apps(struct report *report, const char *run, const char *state, cons
     if (survey.app_count == 0) {
         report_topic(report, "apps");
         if (survey.why && survey.why != ENOENT)
-            report_problem(report, STATUS_STATE, "check the state directory", "the apps are unknown: %s: %s", state,
-                           strerror(survey.why));
+            report_problem(report, STATUS_STATE, "check the state directory",
+                           "the apps are unknown: %s: %s", state, strerror(survey.why));
         else if (only && leased)
             report_fine(report, "%s has no pids in the state directory of this host", only);
         else if (only)

@@ -33,7 +33,8 @@ static bool lists(const char *list, const char *word) {
 static bool counter_is_used(const char *current) {
 #if defined(__x86_64__)
     int permitted = PR_TSC_SIGSEGV;
-    return strcmp(current, "tsc") == 0 && prctl(PR_GET_TSC, &permitted) == 0 && permitted == PR_TSC_ENABLE;
+    return strcmp(current, "tsc") == 0 && prctl(PR_GET_TSC, &permitted) == 0 &&
+           permitted == PR_TSC_ENABLE;
 #else
     (void)current;
     return false;
@@ -52,15 +53,23 @@ void doctor_clock_source(struct report *report) {
         json_bool("counter", counter);
     }
     if (!told)
-        report_fine(report, "this kernel does not report it; the clock is read for each ID of a layout with ticks below a second");
+        report_fine(
+            report,
+            "this kernel does not report it; the clock is read for each ID of a layout with ticks below a second");
     else if (counter)
-        report_fine(report, "%s: IDs of layouts with ticks below a second use the processor's counter", current);
+        report_fine(report,
+                    "%s: IDs of layouts with ticks below a second use the processor's counter",
+                    current);
     else if (strcmp(current, "tsc") != 0 && lists(available, "tsc"))
-        report_problem(report, STATUS_GOOD, "write tsc to " SOURCES "current_clocksource, or start the kernel with clocksource=tsc",
-                       "%s: the clock is read for each ID of a layout with ticks below a second, although a tsc is available",
-                       current);
+        report_problem(
+            report, STATUS_GOOD,
+            "write tsc to " SOURCES "current_clocksource, or start the kernel with clocksource=tsc",
+            "%s: the clock is read for each ID of a layout with ticks below a second, although a tsc is available",
+            current);
     else
-        report_fine(report, "%s: the clock is read for each ID of a layout with ticks below a second", current);
+        report_fine(report,
+                    "%s: the clock is read for each ID of a layout with ticks below a second",
+                    current);
 }
 
 /* ---- synchronisation ----------------------------------------------------- */
@@ -83,13 +92,17 @@ void doctor_clock(struct report *report) {
         json_int("estimated_error_us", t.esterror);
     }
     if (!kept)
-        report_problem(report, STATUS_GOOD, "run a time service, such as chrony or systemd-timesyncd",
-                       "%s, not synchronised: IDs of different hosts are out of order by as much as the clock is wrong", date);
+        report_problem(
+            report, STATUS_GOOD, "run a time service, such as chrony or systemd-timesyncd",
+            "%s, not synchronised: IDs of different hosts are out of order by as much as the clock is wrong",
+            date);
     else if (state == TIME_INS || state == TIME_DEL)
-        report_problem(report, STATUS_GOOD, NULL, "%s, with a leap second at the next midnight in UTC; generating IDs continues",
-                       date);
+        report_problem(
+            report, STATUS_GOOD, NULL,
+            "%s, with a leap second at the next midnight in UTC; generating IDs continues", date);
     else
-        report_fine(report, "%s, synchronised to within %lld ms", date, ((long long)t.maxerror + 999) / 1000);
+        report_fine(report, "%s, synchronised to within %lld ms", date,
+                    ((long long)t.maxerror + 999) / 1000);
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -137,10 +150,12 @@ void doctor_clock_steps(struct report *report) {
         json_int("moved_us", moved / 1000);
     }
     if (moved > -bound && moved < bound)
-        report_fine(report, "none in %" PRId64 " ms: it moved by %" PRId64 " us against the raw counter", span / 1000000,
-                    moved / 1000);
+        report_fine(report,
+                    "none in %" PRId64 " ms: it moved by %" PRId64 " us against the raw counter",
+                    span / 1000000, moved / 1000);
     else
-        report_problem(report, STATUS_GOOD, "let the time service slew the clock, and step it only at boot",
-                       "it stepped %s by %" PRId64 " ms within %" PRId64 " ms", moved < 0 ? "back" : "ahead",
-                       (moved < 0 ? -moved : moved) / 1000000, span / 1000000);
+        report_problem(
+            report, STATUS_GOOD, "let the time service slew the clock, and step it only at boot",
+            "it stepped %s by %" PRId64 " ms within %" PRId64 " ms", moved < 0 ? "back" : "ahead",
+            (moved < 0 ? -moved : moved) / 1000000, span / 1000000);
 }

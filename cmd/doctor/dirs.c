@@ -23,7 +23,8 @@
 
 /* ---- file systems -------------------------------------------------------- */
 
-/* What a file system means for files that must last or be shared. KERNEL: not for ordinary files. */
+/* What a file system means for files that must last or be shared. KERNEL: not for ordinary
+ * files. */
 enum nature { PLAIN, MEMORY, LAYER, REMOTE, KERNEL };
 
 static const struct kind {
@@ -67,7 +68,8 @@ static const struct kind {
 static const struct kind *kind_of(const struct statfs *fs) {
     static char text[24];
     static struct kind other;
-    const unsigned long magic = (unsigned long)fs->f_type & 0xffffffff; /* f_type is signed on some machines */
+    /* f_type is signed on some machines */
+    const unsigned long magic = (unsigned long)fs->f_type & 0xffffffff;
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
         if (kinds[i].magic == magic)
             return &kinds[i];
@@ -93,12 +95,14 @@ static const char *size_text(char *text, size_t size, uint64_t bytes) {
 struct role {
     uint64_t little; /* warn below this many free bytes: room for some more pids */
     bool lasts;      /* it must survive a power loss */
-    int unusable;    /* the exit status if it is unusable; STATUS_GOOD: generators work without it */
+    /* the exit status if it is unusable; STATUS_GOOD: generators work without it */
+    int unusable;
     const char *variable;
 };
 static const struct role run_role = {16 * MIB, false, STATUS_STATE, "SFID_RUN_DIR"},
                          state_role = {MIB, true, STATUS_STATE, "SFID_STATE_DIR"},
-                         spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"}; /* for pids from a server */
+                         /* for pids from a server */
+    spare_role = {MIB, true, STATUS_GOOD, "SFID_STATE_DIR"};
 
 /* Less room prevents holding a new pid: a mark has eight blocks of 4 KiB. */
 #define LEAST_BYTES (32 * KIB)
@@ -128,7 +132,8 @@ static bool find_there(struct dir *dir) {
         slash[slash == dir->there] = '\0';
         if (stat(dir->there, &dir->st) == 0)
             return true;
-        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) { /* a dangling link: no directory can be made there */
+        /* a dangling link: no directory can be made there */
+        if (errno == ENOENT && lstat(dir->there, &dir->st) == 0) {
             errno = ENOENT;
             return false;
         }
@@ -158,19 +163,23 @@ static void put_facts(const struct dir *dir, bool looked) {
 static bool find_nature(struct report *report, const struct dir *dir) {
     const enum nature nature = dir->kind->nature;
     if (nature == REMOTE)
-        report_problem(report, STATUS_GOOD, "use a directory on a file system of this host",
-                       "%s is on %s: locks and memory of other hosts are not visible there, so IDs may repeat", dir->path,
-                       dir->kind->name);
+        report_problem(
+            report, STATUS_GOOD, "use a directory on a file system of this host",
+            "%s is on %s: locks and memory of other hosts are not visible there, so IDs may repeat",
+            dir->path, dir->kind->name);
     else if (!dir->role->lasts && nature != MEMORY)
         report_problem(report, STATUS_GOOD, "use a directory on a tmpfs, such as below /dev/shm",
-                       "%s is on %s: some calls will wait for its disk", dir->path, dir->kind->name);
-    else if (dir->role->lasts && nature == MEMORY)
-        report_problem(report, STATUS_GOOD, "use a directory on a disk",
-                       "%s is on %s: after a restart of the host, IDs may repeat if its clock went back", dir->path,
+                       "%s is on %s: some calls will wait for its disk", dir->path,
                        dir->kind->name);
+    else if (dir->role->lasts && nature == MEMORY)
+        report_problem(
+            report, STATUS_GOOD, "use a directory on a disk",
+            "%s is on %s: after a restart of the host, IDs may repeat if its clock went back",
+            dir->path, dir->kind->name);
     else if (dir->role->lasts && nature == LAYER)
         report_problem(report, STATUS_GOOD, "mount a volume there that outlives the container",
-                       "%s is on %s: its files are lost with the container", dir->path, dir->kind->name);
+                       "%s is on %s: its files are lost with the container", dir->path,
+                       dir->kind->name);
     else
         return true;
     return false;
@@ -183,11 +192,12 @@ static bool find_room(struct report *report, const struct dir *dir) {
     const bool full = dir->bytes < LEAST_BYTES || dir->files < LEAST_FILES;
     size_text(size, sizeof size, dir->bytes);
     if (dir->files >= FEW_FILES)
-        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "free some space there", "%s: its file system has %s left",
-                       dir->path, size);
+        report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "free some space there",
+                       "%s: its file system has %s left", dir->path, size);
     else
         report_problem(report, full ? STATUS_STATE : STATUS_GOOD, "free some space there",
-                       "%s: its file system has %s and %" PRIu64 " more files left", dir->path, size, dir->files);
+                       "%s: its file system has %s and %" PRIu64 " more files left", dir->path,
+                       size, dir->files);
     return false;
 }
 
@@ -197,11 +207,16 @@ static bool find_owner(struct report *report, const struct dir *dir) {
     const unsigned owner = dir->st.st_uid;
     if (owner == geteuid())
         return true;
-    /* Generators of that user may have it in use; only what bears our name in a place for all cannot be meant for them. */
+    /* Generators of that user may have it in use; only what bears our name in a place for all
+     * cannot be meant for them. */
     snprintf(ours, sizeof ours, "/dev/shm/sfid-%u", (unsigned)geteuid());
-    snprintf(cure, sizeof cure, "run this as user %u, or set %s to another directory%s", owner, dir->role->variable,
-             strcmp(dir->path, ours) == 0 ? "; that user or root can remove it, since it bears your number" : "");
-    report_problem(report, dir->role->unusable, cure, "%s belongs to user %u, not to user %u, who runs this", dir->path, owner,
+    snprintf(cure, sizeof cure, "run this as user %u, or set %s to another directory%s", owner,
+             dir->role->variable,
+             strcmp(dir->path, ours) == 0
+                 ? "; that user or root can remove it, since it bears your number"
+                 : "");
+    report_problem(report, dir->role->unusable, cure,
+                   "%s belongs to user %u, not to user %u, who runs this", dir->path, owner,
                    (unsigned)geteuid());
     return false;
 }
@@ -212,31 +227,35 @@ static bool find_maker(struct report *report, const struct dir *dir) {
     if (dir->exists || dir->kind->nature != KERNEL)
         return true;
     snprintf(cure, sizeof cure, "set %s to another directory", dir->role->variable);
-    report_problem(report, dir->role->unusable, cure, "%s cannot be made: %s is on %s, where only the kernel makes files",
-                   dir->path, dir->there, dir->kind->name);
+    report_problem(report, dir->role->unusable, cure,
+                   "%s cannot be made: %s is on %s, where only the kernel makes files", dir->path,
+                   dir->there, dir->kind->name);
     return false;
 }
 
 /* logind removes an ordinary user's files below /dev/shm. */
 static bool find_remover(struct report *report, const struct dir *dir) {
-    if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 || !logind_removes(geteuid()))
+    if (dir->role->lasts || strncmp(dir->path, "/dev/shm/", strlen("/dev/shm/")) != 0 ||
+        !logind_removes(geteuid()))
         return true;
-    report_problem(report, STATUS_GOOD,
-                   "run loginctl enable-linger for this user, set RemoveIPC=no in logind.conf, or set SFID_RUN_DIR to a directory "
-                   "in memory elsewhere",
-                   "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), even if processes still use it",
-                   dir->path, (unsigned)geteuid());
+    report_problem(
+        report, STATUS_GOOD,
+        "run loginctl enable-linger for this user, set RemoveIPC=no in logind.conf, or set SFID_RUN_DIR to a directory "
+        "in memory elsewhere",
+        "%s: systemd-logind removes it at the last logout of user %u (RemoveIPC), even if processes still use it",
+        dir->path, (unsigned)geteuid());
     return false;
 }
 
-/* Whether others can put another directory in its place: where marks prove that IDs are unique, a generator refuses it. */
+/* Whether others can put another directory in its place: where marks prove that IDs are unique, a
+ * generator refuses it. */
 static bool find_way(struct report *report, const struct dir *dir) {
     char why[SFID_WHY_LEN], list[PATH_ROOM];
     const char *named = getenv("SFID_TRUST_PARENTS");
     if (sfid_path_check(dir->path, why, sizeof why) == SFID_ESTATE) {
         const bool refused = dir->role == &state_role;
-        report_problem(report, refused ? STATUS_STATE : STATUS_GOOD, NULL, "%s: %s%s", dir->path, why,
-                       refused ? "" : "; if they do, a pid is lost, and no ID repeats");
+        report_problem(report, refused ? STATUS_STATE : STATUS_GOOD, NULL, "%s: %s%s", dir->path,
+                       why, refused ? "" : "; if they do, a pid is lost, and no ID repeats");
         return !refused;
     }
     if (named == NULL || !*named)
@@ -246,25 +265,30 @@ static bool find_way(struct report *report, const struct dir *dir) {
     const bool taken = sfid_path_check(dir->path, why, sizeof why) == SFID_ESTATE;
     setenv("SFID_TRUST_PARENTS", list, 1);
     if (taken)
-        report_problem(report, STATUS_GOOD,
-                       "nothing, if only programs that you trust can write there; if not, leave it out of SFID_TRUST_PARENTS",
-                       "%s: taken because SFID_TRUST_PARENTS names it: %s", dir->path, why);
+        report_problem(
+            report, STATUS_GOOD,
+            "nothing, if only programs that you trust can write there; if not, leave it out of SFID_TRUST_PARENTS",
+            "%s: taken because SFID_TRUST_PARENTS names it: %s", dir->path, why);
     return true;
 }
 
-/* Reports all problems of a directory that exists or is to be made. Returns false if it cannot be used. */
+/* Reports all problems of a directory that exists or is to be made. Returns false if it cannot be
+ * used. */
 static bool find_all(struct report *report, const struct dir *dir) {
     char size[32];
     bool fine = true;
-    if (!find_maker(report, dir) || (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
+    if (!find_maker(report, dir) ||
+        (dir->exists && S_ISDIR(dir->st.st_mode) && !find_owner(report, dir)))
         return false;
     if (dir->exists && !doctor_trust(report, dir->path, &dir->st, true))
         return false;
     if (!find_way(report, dir))
         return false;
     if (faccessat(AT_FDCWD, dir->there, R_OK | W_OK | X_OK, AT_EACCESS) < 0) {
-        report_problem(report, dir->role->unusable, "check its owner and mode, or use another directory", "%s cannot be %s: %s: %s",
-                       dir->path, dir->exists ? "used" : "made", dir->there, strerror(errno));
+        report_problem(report, dir->role->unusable,
+                       "check its owner and mode, or use another directory",
+                       "%s cannot be %s: %s: %s", dir->path, dir->exists ? "used" : "made",
+                       dir->there, strerror(errno));
         return false;
     }
     fine &= find_nature(report, dir);
@@ -272,10 +296,12 @@ static bool find_all(struct report *report, const struct dir *dir) {
     fine &= find_room(report, dir);
     size_text(size, sizeof size, dir->bytes);
     if (fine && dir->exists)
-        report_fine(report, "%s: %s, mode %04o, %s free", dir->path, dir->kind->name, (unsigned)dir->st.st_mode & 07777,
+        report_fine(report, "%s: %s, mode %04o, %s free", dir->path, dir->kind->name,
+                    (unsigned)dir->st.st_mode & 07777,
                     dir->bytes == NO_LIMIT ? "without limit" : size);
     else if (!dir->exists)
-        report_fine(report, "%s: does not exist yet; will be made in %s (%s)", dir->path, dir->there, dir->kind->name);
+        report_fine(report, "%s: does not exist yet; will be made in %s (%s)", dir->path,
+                    dir->there, dir->kind->name);
     return true;
 }
 
@@ -288,15 +314,17 @@ static bool look_at_dir(struct report *report, const char *path, const struct ro
     if (looked) {
         const struct statfs *fs = &dir.fs;
         dir.kind = kind_of(fs);
-        dir.bytes = fs->f_blocks ? (uint64_t)fs->f_bavail * (uint64_t)(fs->f_frsize ? fs->f_frsize : fs->f_bsize) : NO_LIMIT;
+        dir.bytes = fs->f_blocks ? (uint64_t)fs->f_bavail *
+                                       (uint64_t)(fs->f_frsize ? fs->f_frsize : fs->f_bsize)
+                                 : NO_LIMIT;
         dir.files = fs->f_files ? (uint64_t)fs->f_ffree : NO_LIMIT;
     }
     if (report->json)
         put_facts(&dir, looked);
     if (looked)
         return find_all(report, &dir);
-    report_problem(report, role->unusable, "check the directories above it, or use another one", "%s cannot be examined: %s", path,
-                   strerror(found ? errno : why));
+    report_problem(report, role->unusable, "check the directories above it, or use another one",
+                   "%s cannot be examined: %s", path, strerror(found ? errno : why));
     return false;
 }
 
@@ -313,7 +341,8 @@ bool doctor_state_dir(struct report *report, const char *path, bool leased) {
 /* ---- machine ID ---------------------------------------------------------- */
 
 void doctor_machine_id(struct report *report, const char *state) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
     static char path[PATH_ROOM + 24];
     char id[127];
     struct stat st;
@@ -323,14 +352,16 @@ void doctor_machine_id(struct report *report, const char *state) {
         if (errno == ENOENT)
             report_fine(report, "none yet; the first generator will make one");
         else
-            report_problem(report, STATUS_STATE, "check the state directory", "%s cannot be examined: %s", path, strerror(errno));
+            report_problem(report, STATUS_STATE, "check the state directory",
+                           "%s cannot be examined: %s", path, strerror(errno));
         return;
     }
     if (!doctor_trust(report, path, &st, false))
         return;
     const int n = look_read(path, id, sizeof id);
     if (n <= 0 || strspn(id, letters) != (size_t)n) {
-        report_problem(report, STATUS_STATE, "remove it: a new one will be made", "%s does not hold a machine ID", path);
+        report_problem(report, STATUS_STATE, "remove it: a new one will be made",
+                       "%s does not hold a machine ID", path);
         return;
     }
     if (report->json)
@@ -343,17 +374,20 @@ void doctor_machine_id(struct report *report, const char *state) {
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
     const unsigned mode = (unsigned)st->st_mode & 07777;
     if (S_ISLNK(st->st_mode))
-        report_problem(report, STATUS_STATE, "use the place to which it points", "%s is a symbolic link, which is not followed",
-                       path);
+        report_problem(report, STATUS_STATE, "use the place to which it points",
+                       "%s is a symbolic link, which is not followed", path);
     else if (directory ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
-        report_problem(report, STATUS_STATE, directory ? "remove it, or use another place" : "remove it", "%s is not a %s", path,
-                       directory ? "directory" : "plain file");
+        report_problem(report, STATUS_STATE,
+                       directory ? "remove it, or use another place" : "remove it",
+                       "%s is not a %s", path, directory ? "directory" : "plain file");
     else if (st->st_uid != geteuid())
-        report_problem(report, STATUS_STATE, "run this as that user, or let that user's processes use another place",
-                       "%s belongs to user %u, not to user %u, who runs this", path, (unsigned)st->st_uid, (unsigned)geteuid());
+        report_problem(report, STATUS_STATE,
+                       "run this as that user, or let that user's processes use another place",
+                       "%s belongs to user %u, not to user %u, who runs this", path,
+                       (unsigned)st->st_uid, (unsigned)geteuid());
     else if (mode & (S_IWGRP | S_IWOTH))
-        report_problem(report, STATUS_STATE, directory ? "chmod 700" : "chmod 600", "%s has mode %04o: other users may write to it",
-                       path, mode);
+        report_problem(report, STATUS_STATE, directory ? "chmod 700" : "chmod 600",
+                       "%s has mode %04o: other users may write to it", path, mode);
     else
         return true;
     return false;

@@ -7,13 +7,15 @@
 
 void doctor_run_dir(struct report *report, const char *path);
 
-/* leased: pids come from a server, and generators need no state directory. Returns false if it cannot be used. */
+/* leased: pids come from a server, and generators need no state directory. Returns false if it
+ * cannot be used. */
 bool doctor_state_dir(struct report *report, const char *path, bool leased);
 void doctor_machine_id(struct report *report, const char *state);
 
 struct stat;
 
-/* Reports what makes a directory or file unusable for a generator. Returns true if there is nothing to report. */
+/* Reports what makes a directory or file unusable for a generator. Returns true if there is nothing
+ * to report. */
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory);
 
 #endif

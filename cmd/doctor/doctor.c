@@ -27,10 +27,13 @@ static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the app's layout, for the server (sfid)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
     [STRICT] = {"strict", 0, NULL, NULL, "end with status 1 if there are warnings"},
-    [SERVER_ONLY] = {"server-only", 0, NULL, NULL, "omit this host, for probes that need an answer in milliseconds"},
+    [SERVER_ONLY] = {"server-only", 0, NULL, NULL,
+                     "omit this host, for probes that need an answer in milliseconds"},
     [RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "the run directory (/dev/shm/sfid-UID)"},
-    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "the state directory, with locks and durable marks"},
-    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL, "how often a lease is renewed (a third of it, at most 180000)"},
+    [STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR",
+                   "the state directory, with locks and durable marks"},
+    [HEARTBEAT] = {"heartbeat-ms", 0, "MS", NULL,
+                   "how often a lease is renewed (a third of it, at most 180000)"},
     STORE_OPTIONS(TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -50,18 +53,21 @@ static void find_version(struct report *report) {
     if (strcmp(sfid_version(), SFID_VERSION_STRING) == 0)
         report_fine(report, "%s", version_text());
     else
-        report_problem(report, STATUS_GOOD, "install both from one release, or check LD_LIBRARY_PATH",
-                       "the library is %s, but this command was built for %s", sfid_version(), SFID_VERSION_STRING);
+        report_problem(report, STATUS_GOOD,
+                       "install both from one release, or check LD_LIBRARY_PATH",
+                       "the library is %s, but this command was built for %s", sfid_version(),
+                       SFID_VERSION_STRING);
 }
 
 /* Reports why a directory has no name. */
 static void find_no_name(struct report *report, const char *topic, int code, int status) {
     report_topic(report, topic);
-    report_problem(report, status, "set HOME, or set SFID_RUN_DIR and SFID_STATE_DIR", "its path is unknown: %s (is HOME set?)",
-                   sfid_strerror(code));
+    report_problem(report, status, "set HOME, or set SFID_RUN_DIR and SFID_STATE_DIR",
+                   "its path is unknown: %s (is HOME set?)", sfid_strerror(code));
 }
 
-/* If pids come from a server and the state directory is unusable, the machine ID is in the run directory. */
+/* If pids come from a server and the state directory is unusable, the machine ID is in the run
+ * directory. */
 static void look_at_state(struct report *report, const char *run, const char *state, bool leased) {
     static char instead[PATH_ROOM + 8];
     const bool usable = state && doctor_state_dir(report, state, leased);
@@ -84,7 +90,8 @@ static void look_at_host(struct report *report, const sfid_options *opt, const c
     else
         doctor_run_dir(report, run);
     if (no_state < 0)
-        find_no_name(report, "state directory", no_state, leased ? STATUS_GOOD : status_of(no_state));
+        find_no_name(report, "state directory", no_state,
+                     leased ? STATUS_GOOD : status_of(no_state));
     if (no_state == 0 || leased)
         look_at_state(report, run, no_state < 0 ? NULL : state, leased);
     doctor_clock_source(report);
@@ -114,7 +121,8 @@ static void look_at_ordinal(struct report *report, const sfid_options *given, co
     snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, state, opt.app, info.pid_min);
     opt.layout = NULL;
     if (sfid_mark_look(&opt, info.pid_min, &mark, why, sizeof why) == SFID_ECLOCK)
-        report_problem(report, status_of(SFID_ECLOCK), NULL, "pid %" PRIu64 " cannot be used, as app %s says above", info.pid_min,
+        report_problem(report, status_of(SFID_ECLOCK), NULL,
+                       "pid %" PRIu64 " cannot be used, as app %s says above", info.pid_min,
                        opt.app);
     else if (stat(path, &st) == 0)
         report_fine(report, "pid %" PRIu64 ", with a mark on this host", info.pid_min);
@@ -123,16 +131,20 @@ static void look_at_ordinal(struct report *report, const sfid_options *given, co
             report, STATUS_GOOD,
             "nothing, if a pause of lead_ms + max_ahead_ms + skew_budget_ms at each start is acceptable; else keep the state "
             "directory in a volume that goes where the ordinal goes",
-            "pid %" PRIu64 ": %s is missing, so the first process waits until what another host may have issued is past",
+            "pid %" PRIu64
+            ": %s is missing, so the first process waits until what another host may have issued is past",
             info.pid_min, path);
 }
 
 static bool is_ordinal(const char *store) { return strncmp(store, "ordinal:", 8) == 0; }
 
-/* Reads the store: the URL of a server, or (here) local or an ordinal. Returns false, with a message, if a value is invalid or missing. */
-static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout, const char **here) {
+/* Reads the store: the URL of a server, or (here) local or an ordinal. Returns false, with a
+ * message, if a value is invalid or missing. */
+static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *layout,
+                       const char **here) {
     const char *store = args->value[STORE];
-    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) || !args_option(args, HEARTBEAT, opt, heartbeat_ms))
+    if (!args_layout(args, LAYOUT, layout) || !store_options(args, TTL, opt) ||
+        !args_option(args, HEARTBEAT, opt, heartbeat_ms))
         return false;
     opt->layout = layout;
     if (store == NULL || (args->from_env[STORE] && opt->app == NULL))
@@ -142,7 +154,8 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
     if (local)
         return true;
     if (opt->app == NULL)
-        say("%s needs --app: %s is examined for one app", args->label[STORE], numbered ? "an ordinal" : "a server");
+        say("%s needs --app: %s is examined for one app", args->label[STORE],
+            numbered ? "an ordinal" : "a server");
     return opt->app != NULL;
 }
 
@@ -162,8 +175,10 @@ static int run_doctor(const struct args *args) {
     if (!args_no_operands(args, "; use --app to name the app"))
         return usage(args->command);
     const int format = args_choice(args, FORMAT, formats);
-    if (format < 0 || !args_app(args, APP, &opt.app) || !args_directory(args, RUN_DIR, &opt.run_dir) ||
-        !args_directory(args, STATE_DIR, &opt.state_dir) || !read_store(args, &opt, &layout, &here) || !has_topic(args, &opt))
+    if (format < 0 || !args_app(args, APP, &opt.app) ||
+        !args_directory(args, RUN_DIR, &opt.run_dir) ||
+        !args_directory(args, STATE_DIR, &opt.state_dir) ||
+        !read_store(args, &opt, &layout, &here) || !has_topic(args, &opt))
         return STATUS_USAGE;
     report_begin(&report, format == 1);
     report.strict = args->value[STRICT] != NULL;
@@ -178,22 +193,24 @@ static int run_doctor(const struct args *args) {
 
 const struct command command_doctor = {
     .name = "doctor",
-    .synopsis = "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
-                "[--state-dir DIR] "
-                "[--heartbeat-ms MS] [--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "[--app APP] [--store STORE] [--layout LAYOUT] [--format text|json] [--strict] [--server-only] [--run-dir DIR] "
+        "[--state-dir DIR] "
+        "[--heartbeat-ms MS] [--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "find what prevents generating IDs here, or soon will",
-    .about = "Examines the directories, the machine ID, the clock, and each app of this host: its\n"
-             "layout, when that ends, when its IDs pass 2^53 and get a 17th digit, and which processes\n"
-             "hold which pids. It takes no lock and changes nothing. It watches the clock for a fifth\n"
-             "of a second.\n\n"
-             "If STORE is the URL of a Redis server, it also examines that server: whether it can be\n"
-             "reached, lets the user in and grants leases; eviction, replicas and clocks; whether lease,\n"
-             "heartbeat and layout fit each other and those of APP; and who holds its pids. With ordinal:\n"
-             "it shows the pid, and whether its mark is on this host.\n\n"
-             "Each line begins with ok, warning or error. Exit status: 0 without errors, even with\n"
-             "warnings (1 with --strict); else that of the first error: 69 the server, 70 clocks, or a\n"
-             "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"
-             "an app with an unknown or different layout, or settings under which IDs may repeat.\n",
+    .about =
+        "Examines the directories, the machine ID, the clock, and each app of this host: its\n"
+        "layout, when that ends, when its IDs pass 2^53 and get a 17th digit, and which processes\n"
+        "hold which pids. It takes no lock and changes nothing. It watches the clock for a fifth\n"
+        "of a second.\n\n"
+        "If STORE is the URL of a Redis server, it also examines that server: whether it can be\n"
+        "reached, lets the user in and grants leases; eviction, replicas and clocks; whether lease,\n"
+        "heartbeat and layout fit each other and those of APP; and who holds its pids. With ordinal:\n"
+        "it shows the pid, and whether its mark is on this host.\n\n"
+        "Each line begins with ok, warning or error. Exit status: 0 without errors, even with\n"
+        "warnings (1 with --strict); else that of the first error: 69 the server, 70 clocks, or a\n"
+        "layout that has ended or not begun, 73 a directory or file, 77 password or permission, 78\n"
+        "an app with an unknown or different layout, or settings under which IDs may repeat.\n",
     .options = options,
     .run = run_doctor,
 };

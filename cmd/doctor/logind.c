@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* logind.c - finds out whether systemd-logind removes a user's shared memory at the last logout (RemoveIPC in logind.conf(5)). */
+/* logind.c - finds out whether systemd-logind removes a user's shared memory at the last logout
+ * (RemoveIPC in logind.conf(5)). */
 #include "doctor/logind.h"
 
 #include <dirent.h>
@@ -13,7 +14,8 @@
 #define SYSTEM_UID_MAX 999 /* logind keeps what these users have */
 
 /* Directories of the file and its drop-ins, highest priority first. */
-static const char *const places[] = {"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd", "/usr/lib/systemd"};
+static const char *const places[] = {"/etc/systemd", "/run/systemd", "/usr/local/lib/systemd",
+                                     "/usr/lib/systemd"};
 
 /* Returns the last RemoveIPC setting in a file, or `before` if it has none. */
 static bool read_setting(const char *path, bool before) {
@@ -21,14 +23,16 @@ static bool read_setting(const char *path, bool before) {
     FILE *f = fopen(path, "re");
     while (f && fgets(line, sizeof line, f))
         if (sscanf(line, " RemoveIPC = %15s", value) == 1)
-            before = strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0 && strcasecmp(value, "off") != 0 &&
-                     strcmp(value, "0") != 0 && strcasecmp(value, "n") != 0 && strcasecmp(value, "f") != 0;
+            before = strcasecmp(value, "no") != 0 && strcasecmp(value, "false") != 0 &&
+                     strcasecmp(value, "off") != 0 && strcmp(value, "0") != 0 &&
+                     strcasecmp(value, "n") != 0 && strcasecmp(value, "f") != 0;
     if (f)
         fclose(f);
     return before;
 }
 
-/* Finds the first drop-in after `after`, in the order of names over all directories. Returns false if there is none. */
+/* Finds the first drop-in after `after`, in the order of names over all directories. Returns false
+ * if there is none. */
 static bool next_name(const char *after, char *out, size_t size) {
     bool found = false;
     for (size_t i = 0; i < COUNT_OF(places); i++) {
@@ -37,8 +41,8 @@ static bool next_name(const char *after, char *out, size_t size) {
         DIR *list = opendir(path);
         for (const struct dirent *e; list && (e = readdir(list)) != NULL;) {
             const char *dot = strrchr(e->d_name, '.');
-            if (dot == NULL || strcmp(dot, ".conf") != 0 || strcmp(e->d_name, after) <= 0 || strlen(e->d_name) >= size ||
-                (found && strcmp(e->d_name, out) >= 0))
+            if (dot == NULL || strcmp(dot, ".conf") != 0 || strcmp(e->d_name, after) <= 0 ||
+                strlen(e->d_name) >= size || (found && strcmp(e->d_name, out) >= 0))
                 continue;
             snprintf(out, size, "%s", e->d_name);
             found = true;
@@ -82,5 +86,6 @@ static bool lingers(uid_t user) {
 }
 
 bool logind_removes(uid_t user) {
-    return user > SYSTEM_UID_MAX && access("/run/systemd/users", F_OK) == 0 && is_set() && !lingers(user);
+    return user > SYSTEM_UID_MAX && access("/run/systemd/users", F_OK) == 0 && is_set() &&
+           !lingers(user);
 }

@@ -7,7 +7,8 @@
 
 #include <sys/types.h>
 
-/* Returns whether systemd-logind, according to its files, removes a user's files below /dev/shm at the last logout. */
+/* Returns whether systemd-logind, according to its files, removes a user's files below /dev/shm at
+ * the last logout. */
 bool logind_removes(uid_t user);
 
 #endif

@@ -50,5 +50,6 @@ void doctor_server(struct report *report, const sfid_options *opt) {
     if (code == 0)
         return;
     report_topic(report, "server");
-    report_problem(report, code == SFID_EINVAL ? STATUS_CONFIG : status_of(code), NULL, "%s", why[0] ? why : sfid_strerror(code));
+    report_problem(report, code == SFID_EINVAL ? STATUS_CONFIG : status_of(code), NULL, "%s",
+                   why[0] ? why : sfid_strerror(code));
 }

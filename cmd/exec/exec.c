@@ -39,20 +39,23 @@ enum { APP, STORE, LAYOUT, GRACE, END_ALL, RUN_DIR };
 
 static const struct option_spec options[] = {
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: a Redis URL, local or ordinal:"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE",
+               "where to lease a pid: a Redis URL, local or ordinal:"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [GRACE] = {"grace-ms", 0, "MS", NULL, "time from TERM to KILL when the lease is lost (5000)"},
-    [END_ALL] = {"end-all", 0, NULL, NULL, "when COMMAND has ended, also end the processes it left running"},
+    [END_ALL] = {"end-all", 0, NULL, NULL,
+                 "when COMMAND has ended, also end the processes it left running"},
     APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
 
 enum {
-    ROUND_MS = 200,     /* interval between looks at the lease */
-    SPARE_MS = 1000,    /* left of the window when all have been killed */
-    LATE_MS = 10000,    /* how far the clock may be behind the used ticks */
-    SLOW_MS = 2000,     /* a wait that long has its reason shown */
-    WAIT_MS = 120000,   /* how long it waits for the end of a window that another process may have had */
+    ROUND_MS = 200,  /* interval between looks at the lease */
+    SPARE_MS = 1000, /* left of the window when all have been killed */
+    LATE_MS = 10000, /* how far the clock may be behind the used ticks */
+    SLOW_MS = 2000,  /* a wait that long has its reason shown */
+    /* how long it waits for the end of a window that another process may have had */
+    WAIT_MS = 120000,
     NOT_EXECUTED = 126, /* as in shells */
     NOT_FOUND = 127
 };
@@ -81,7 +84,9 @@ struct exec {
 static int64_t mark(const struct exec *e) {
     const int64_t id = sfid_try_next(e->g);
     sfid_parts parts;
-    return id < 0 ? id : sfid_parse(&e->layout, id, &parts) == 0 ? (int64_t)parts.tick : SFID_ECLOCK;
+    return id < 0                                    ? id
+           : sfid_parse(&e->layout, id, &parts) == 0 ? (int64_t)parts.tick
+                                                     : SFID_ECLOCK;
 }
 
 static int64_t tick_now(const struct exec *e) {
@@ -116,15 +121,18 @@ static int wait_for_tick(const struct exec *e) {
 
 enum { VARIABLES = 6, ROOM = 4200 };
 
-/* COMMAND, its children and readers of their environment need no password, so such a store is not passed on. */
+/* COMMAND, its children and readers of their environment need no password, so such a store is not
+ * passed on. */
 static bool passes_on(const char *store) {
     if (!store_has_password(store))
         return true;
-    remark("exec: the store holds a password, so COMMAND does not get $SFID_STORE; use password_file= to pass it on");
+    remark(
+        "exec: the store holds a password, so COMMAND does not get $SFID_STORE; use password_file= to pass it on");
     return false;
 }
 
-/* Returns the environment with our variables in place of its own. Empty ones are removed. Returns NULL if memory runs out. */
+/* Returns the environment with our variables in place of its own. Empty ones are removed. Returns
+ * NULL if memory runs out. */
 static char **environment(const struct exec *e) {
     static char ours[VARIABLES][ROOM + 32];
     char layout[SFID_LAYOUT_STR_LEN] = "";
@@ -134,7 +142,8 @@ static char **environment(const struct exec *e) {
     snprintf(ours[n++], sizeof ours[0], "SFID_PID=%" PRId64, e->pid);
     snprintf(ours[n++], sizeof ours[0], "SFID_APP=%s", e->opt.app);
     snprintf(ours[n++], sizeof ours[0], "SFID_LAYOUT=%s", layout);
-    snprintf(ours[n++], sizeof ours[0], "SFID_STORE=%s", passes_on(e->opt.store) ? e->opt.store : "");
+    snprintf(ours[n++], sizeof ours[0], "SFID_STORE=%s",
+             passes_on(e->opt.store) ? e->opt.store : "");
     if (e->opt.run_dir && strlen(e->opt.run_dir) < ROOM)
         snprintf(ours[n++], sizeof ours[0], "SFID_RUN_DIR=%s", e->opt.run_dir);
     if (e->opt.state_dir && strlen(e->opt.state_dir) < ROOM)
@@ -155,7 +164,8 @@ static char **environment(const struct exec *e) {
     return all;
 }
 
-/* Runs in the child, without the keeper's thread: it may only do what a signal handler may. Reports errno if it fails. */
+/* Runs in the child, without the keeper's thread: it may only do what a signal handler may. Reports
+ * errno if it fails. */
 static void become(const struct exec *e, char **environment, pid_t parent, int told) {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (getppid() != parent)
@@ -213,8 +223,9 @@ static void look_at_lease(struct exec *e) {
     if (!gone && st.window_ms > (int64_t)e->grace_ms + SPARE_MS)
         return;
     snprintf(why, sizeof why, "%s", sfid_last_error(e->g));
-    say("exec: the lease of pid %" PRId64 " %s%s%s: sending TERM to %s, and KILL in %" PRIu32 " ms", e->pid,
-        gone ? "is lost" : "was not renewed and is about to run out", why[0] ? ": " : "", why, QUOTE(e->command[0]), e->grace_ms);
+    say("exec: the lease of pid %" PRId64 " %s%s%s: sending TERM to %s, and KILL in %" PRIu32 " ms",
+        e->pid, gone ? "is lost" : "was not renewed and is about to run out", why[0] ? ": " : "",
+        why, QUOTE(e->command[0]), e->grace_ms);
     e->lost = true;
     end_them(e);
 }
@@ -240,7 +251,8 @@ static void see_to_the_rest(struct exec *e) {
     if (e->end_all)
         end_them(e);
     else
-        say("exec: %s has ended, but processes it started may still use pid %" PRId64 ": the lease is held until they end",
+        say("exec: %s has ended, but processes it started may still use pid %" PRId64
+            ": the lease is held until they end",
             QUOTE(e->command[0]), e->pid);
 }
 
@@ -307,7 +319,8 @@ static void give_back(const struct exec *e) {
 static int run_under_lease(struct exec *e) {
     int code = wait_for_tick(e);
     if (code < 0) {
-        say("exec: pid %" PRId64 " was already used at times later than this host's clock: %s", e->pid, sfid_strerror(code));
+        say("exec: pid %" PRId64 " was already used at times later than this host's clock: %s",
+            e->pid, sfid_strerror(code));
         sfid_close(e->g);
         return status_of(code);
     }
@@ -327,17 +340,21 @@ static int run_under_lease(struct exec *e) {
 static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t least = 3 * (e->grace_ms + SPARE_MS);
     const char *store = args->value[STORE];
-    const bool brief = strstr(store, "://") && e->opt.short_ms > 0 && e->opt.short_ms <= e->opt.ttl_ms / 2;
+    const bool brief =
+        strstr(store, "://") && e->opt.short_ms > 0 && e->opt.short_ms <= e->opt.ttl_ms / 2;
     const uint32_t lasts = brief ? e->opt.short_ms : e->opt.ttl_ms;
     if (lasts >= least)
         return true;
-    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32 ": three times the sum of --grace-ms (%" PRIu32 ") and 1000%s",
-        brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms, brief ? "; or 0, in all processes of the app" : "");
+    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32
+        ": three times the sum of --grace-ms (%" PRIu32 ") and 1000%s",
+        brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms,
+        brief ? "; or 0, in all processes of the app" : "");
     return false;
 }
 
 static bool read_exec(const struct args *args, struct exec *e) {
-    if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) || !app_options(args, RUN_DIR, &e->opt) ||
+    if (!args_app(args, APP, &e->opt.app) || !args_layout(args, LAYOUT, &e->layout) ||
+        !app_options(args, RUN_DIR, &e->opt) ||
         !args_between(args, GRACE, 0, 3600000, &e->grace_ms) || !leaves_time(args, e))
         return false;
     e->opt.store = args->value[STORE];
@@ -353,7 +370,8 @@ static bool read_exec(const struct args *args, struct exec *e) {
 
 /* Standard error is COMMAND's as well: nothing of what goes well, or was chosen. */
 static void hear_exec(void *user, const sfid_event *event) {
-    const bool chosen = event->kind == SFID_EVENT_NOT_TMPFS || event->kind == SFID_EVENT_NOT_DURABLE;
+    const bool chosen =
+        event->kind == SFID_EVENT_NOT_TMPFS || event->kind == SFID_EVENT_NOT_DURABLE;
     if (sfid_event_level(event->kind) <= LOG_NOTICE && !chosen)
         sfid_event_to_stderr(user, event);
 }
@@ -361,7 +379,8 @@ static void hear_exec(void *user, const sfid_event *event) {
 static int run_exec(const struct args *args) {
     static char name[] = "sfid: exec";
     static const int needed[] = {APP, STORE};
-    static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000}; /* static: an open generator is no leak */
+    /* static: an open generator is no leak */
+    static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000};
     if (args->operand_count == 0) {
         say("exec: a command is missing");
         return usage(args->command);
@@ -387,21 +406,23 @@ static int run_exec(const struct args *args) {
 
 const struct command command_exec = {
     .name = "exec",
-    .synopsis = "--app APP --store STORE [--layout LAYOUT] [--grace-ms MS] [--end-all] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
+    .synopsis =
+        "--app APP --store STORE [--layout LAYOUT] [--grace-ms MS] [--end-all] [--run-dir DIR] [--state-dir DIR] "
+        "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] -- COMMAND [ARGUMENT...]",
     .summary = "run a program with a leased process ID, and stop it before the lease ends",
-    .about = "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
-             "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"
-             "are set as well. $SFID_STORE is left out if the URL holds a password; use password_file=\n"
-             "instead. Standard input and output are COMMAND's, and it gets the signals sent to exec.\n\n"
-             "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
-             "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
-             "processes that it started get TERM, KILL after --grace-ms, and the status is 76. If exec fails\n"
-             "before COMMAND runs, the statuses are those of gen.\n\n"
-             "No other process has the pid in $SFID_PID for APP while COMMAND runs. COMMAND itself must\n"
-             "take ticks from the clock, never ahead of it, and use no tick twice when the clock is set\n"
-             "back. If exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND started\n"
-             "do not. While exec is stopped, nothing watches the lease.\n",
+    .about =
+        "Leases a process ID, runs COMMAND with it in $SFID_PID, and holds the lease until COMMAND\n"
+        "and all processes that it started have ended. $SFID_APP, $SFID_LAYOUT and $SFID_STORE\n"
+        "are set as well. $SFID_STORE is left out if the URL holds a password; use password_file=\n"
+        "instead. Standard input and output are COMMAND's, and it gets the signals sent to exec.\n\n"
+        "Exit status: COMMAND's, or 128 plus the number of the signal that ended it; 127 if there\n"
+        "is no such program, 126 if it cannot be run. When the lease is lost, COMMAND and all\n"
+        "processes that it started get TERM, KILL after --grace-ms, and the status is 76. If exec fails\n"
+        "before COMMAND runs, the statuses are those of gen.\n\n"
+        "No other process has the pid in $SFID_PID for APP while COMMAND runs. COMMAND itself must\n"
+        "take ticks from the clock, never ahead of it, and use no tick twice when the clock is set\n"
+        "back. If exec gets KILL, COMMAND gets KILL as well, but the processes that COMMAND started\n"
+        "do not. While exec is stopped, nothing watches the lease.\n",
     .options = options,
     .run = run_exec,
 };

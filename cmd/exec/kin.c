@@ -23,7 +23,8 @@ struct list {
     size_t count, room;
 };
 
-/* Reads "ID (NAME) STATE PARENT …"; a name may hold any character. Returns false for a process that has ended. */
+/* Reads "ID (NAME) STATE PARENT …"; a name may hold any character. Returns false for a process that
+ * has ended. */
 static bool read_process(const char *id, struct process *out) {
     char path[64], stat[512];
     snprintf(path, sizeof path, "/proc/%.20s/stat", id);
@@ -38,13 +39,15 @@ static bool read_process(const char *id, struct process *out) {
     char state;
     int parent;
     *out = (struct process){.id = (pid_t)strtol(id, NULL, 10)};
-    if (behind == NULL || sscanf(behind + 1, " %c %d", &state, &parent) != 2 || state == 'Z' || state == 'X')
+    if (behind == NULL || sscanf(behind + 1, " %c %d", &state, &parent) != 2 || state == 'Z' ||
+        state == 'X')
         return false;
     out->parent = parent;
     return true;
 }
 
-/* Returns false if memory runs out. The processes found by then are signalled, and the caller calls again. */
+/* Returns false if memory runs out. The processes found by then are signalled, and the caller calls
+ * again. */
 static bool add(struct list *list, const struct process *process) {
     if (list->count == list->room) {
         const size_t room = list->room ? 2 * list->room : 256;
@@ -62,7 +65,8 @@ static void read_all(struct list *list) {
     DIR *proc = opendir("/proc");
     struct process process;
     for (const struct dirent *e; proc && (e = readdir(proc)) != NULL;)
-        if (isdigit((unsigned char)e->d_name[0]) && read_process(e->d_name, &process) && !add(list, &process))
+        if (isdigit((unsigned char)e->d_name[0]) && read_process(e->d_name, &process) &&
+            !add(list, &process))
             break;
     if (proc)
         closedir(proc);
@@ -77,7 +81,8 @@ static bool is_kin(const struct list *list, pid_t id) {
     return false;
 }
 
-/* Repeats until nothing is added: process numbers wrap around, so a child's may be below its parent's. */
+/* Repeats until nothing is added: process numbers wrap around, so a child's may be below its
+ * parent's. */
 static void find_kin(struct list *list) {
     bool more = true;
     while (more) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ask.c - one request for IDs by HTTP, RESP or flakeid's frames, and its answer. Nothing is taken of an answer that is not whole. */
+/* ask.c - one request for IDs by HTTP, RESP or flakeid's frames, and its answer. Nothing is taken
+ * of an answer that is not whole. */
 #include "get/ask.h"
 
 #include "io/digits.h"
@@ -8,8 +9,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static int failed_answer(struct peer *peer, int status, const char *what, const char *text, size_t len) {
-    snprintf(peer->why, sizeof peer->why, "%s%s%s", what, len ? " " : "", len ? quote(text, len).text : "");
+static int failed_answer(struct peer *peer, int status, const char *what, const char *text,
+                         size_t len) {
+    snprintf(peer->why, sizeof peer->why, "%s%s%s", what, len ? " " : "",
+             len ? quote(text, len).text : "");
     return status;
 }
 
@@ -21,7 +24,8 @@ static int garbled(struct peer *peer) {
 static int unfinished(struct peer *peer, int64_t got) {
     if (got < 0)
         return STATUS_UNREACHABLE;
-    return failed_answer(peer, STATUS_UNREACHABLE, got == 0 ? "the answer ends too soon" : "the answer is too long", "", 0);
+    return failed_answer(peer, STATUS_UNREACHABLE,
+                         got == 0 ? "the answer ends too soon" : "the answer is too long", "", 0);
 }
 
 /* Returns whether there are n lines, each of them an ID. */
@@ -46,14 +50,19 @@ static int refused_http(struct peer *peer, const struct http_answer *answer) {
     const bool again = strncmp(code, "SFID_EAGAIN\"", 12) == 0 || answer->status == 429;
     const bool denied = answer->status == 401 || answer->status == 403;
     snprintf(what, sizeof what, "the answer has status %d", answer->status);
-    return failed_answer(peer, again ? STATUS_BUSY : denied ? STATUS_AUTH : STATUS_UNREACHABLE, what, code, strcspn(code, "\""));
+    return failed_answer(peer,
+                         again    ? STATUS_BUSY
+                         : denied ? STATUS_AUTH
+                                  : STATUS_UNREACHABLE,
+                         what, code, strcspn(code, "\""));
 }
 
 int ask_http(struct peer *peer, const struct service *service, unsigned n, struct lines *lines) {
     char what[sizeof service->path + 32];
     struct http_answer answer;
     snprintf(what, sizeof what, "GET %s/ids?n=%u", service->path, n);
-    if (!http_ask(peer, &service->address, what, "Accept: text/plain\r\n", lines->text, sizeof lines->text, &answer))
+    if (!http_ask(peer, &service->address, what, "Accept: text/plain\r\n", lines->text,
+                  sizeof lines->text, &answer))
         return STATUS_UNREACHABLE;
     if (answer.status != 200)
         return refused_http(peer, &answer);
@@ -67,7 +76,10 @@ static int refused_resp(struct peer *peer, const char *error, size_t len) {
     static const struct {
         const char *code;
         int status;
-    } codes[] = {{"TRYAGAIN ", STATUS_BUSY}, {"NOAUTH ", STATUS_AUTH}, {"NOPERM ", STATUS_AUTH}, {"WRONGPASS ", STATUS_AUTH}};
+    } codes[] = {{"TRYAGAIN ", STATUS_BUSY},
+                 {"NOAUTH ", STATUS_AUTH},
+                 {"NOPERM ", STATUS_AUTH},
+                 {"WRONGPASS ", STATUS_AUTH}};
     int status = STATUS_UNREACHABLE;
     for (size_t i = 0; i < COUNT_OF(codes); i++)
         if (len > strlen(codes[i].code) && memcmp(error, codes[i].code, strlen(codes[i].code)) == 0)
@@ -75,7 +87,8 @@ static int refused_resp(struct peer *peer, const char *error, size_t len) {
     return failed_answer(peer, status, "the answer is", error, len);
 }
 
-/* Reads "X123\r\n" at *p, which moves on. Returns the number, -1 if more bytes are needed, or -2 if it is none. */
+/* Reads "X123\r\n" at *p, which moves on. Returns the number, -1 if more bytes are needed, or -2 if
+ * it is none. */
 static int64_t read_count(const char **p, const char *end, char mark, uint64_t max) {
     char digits[24];
     uint64_t number;
@@ -122,11 +135,13 @@ int ask_resp(struct peer *peer, const struct service *service, unsigned n, struc
     int rc = -1;
     (void)service;
     const int width = snprintf(digits, sizeof digits, "%u", n);
-    const int len = snprintf(request, sizeof request, "*2\r\n$9\r\nSFID.NEXT\r\n$%d\r\n%s\r\n", width, digits);
+    const int len =
+        snprintf(request, sizeof request, "*2\r\n$9\r\nSFID.NEXT\r\n$%d\r\n%s\r\n", width, digits);
     if (!peer_send(peer, request, (size_t)len))
         return STATUS_UNREACHABLE;
     while (rc == -1) {
-        const int64_t got = filled < sizeof room ? peer_receive(peer, room + filled, sizeof room - filled) : 1;
+        const int64_t got =
+            filled < sizeof room ? peer_receive(peer, room + filled, sizeof room - filled) : 1;
         if (got <= 0 || filled == sizeof room)
             return unfinished(peer, got);
         filled += (size_t)got;
@@ -143,7 +158,8 @@ int ask_resp(struct peer *peer, const struct service *service, unsigned n, struc
 /* The server of the Go program closes where it has none, and answers once on a connection. */
 int ask_flakeid(struct peer *peer, const struct service *service, unsigned n, struct lines *lines) {
     enum { DIGITS = 32 };
-    const unsigned char request[] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16), (unsigned char)(n >> 8), (unsigned char)n};
+    const unsigned char request[] = {(unsigned char)(n >> 24), (unsigned char)(n >> 16),
+                                     (unsigned char)(n >> 8), (unsigned char)n};
     const size_t whole = (size_t)n * (DIGITS + 1) - 1;
     (void)service;
     if (!peer_send(peer, request, sizeof request))
@@ -151,14 +167,16 @@ int ask_flakeid(struct peer *peer, const struct service *service, unsigned n, st
     for (lines->len = 0; lines->len < whole;) {
         const int64_t got = peer_receive(peer, lines->text + lines->len, whole - lines->len);
         if (got == 0 && lines->len == 0)
-            return failed_answer(peer, STATUS_UNREACHABLE, "the server closes the connection without an answer", "", 0);
+            return failed_answer(peer, STATUS_UNREACHABLE,
+                                 "the server closes the connection without an answer", "", 0);
         if (got <= 0)
             return unfinished(peer, got);
         lines->len += (size_t)got;
     }
     lines->text[lines->len++] = '\n';
     for (size_t i = 0; i < lines->len; i++)
-        if (i % (DIGITS + 1) == DIGITS ? lines->text[i] != '\n' : strchr("0123456789abcdef", lines->text[i]) == NULL)
+        if (i % (DIGITS + 1) == DIGITS ? lines->text[i] != '\n'
+                                       : strchr("0123456789abcdef", lines->text[i]) == NULL)
             return garbled(peer);
     return are_ids(lines, n) ? STATUS_GOOD : garbled(peer);
 }

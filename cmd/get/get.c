@@ -23,16 +23,19 @@ static const struct option_spec options[] = {
 static const struct protocol {
     const char *scheme;
     int (*ask)(struct peer *peer, const struct service *service, unsigned n, struct lines *lines);
-} protocols[] = {{"http", ask_http}, {"resp", ask_resp}, {"redis", ask_resp}, {"flakeid", ask_flakeid}};
+} protocols[] = {
+    {"http", ask_http}, {"resp", ask_resp}, {"redis", ask_resp}, {"flakeid", ask_flakeid}};
 
-/* Reads [SCHEME://]ADDRESS[/PATH]. Without a scheme it is HTTP. Returns NULL if it is no such text. */
+/* Reads [SCHEME://]ADDRESS[/PATH]. Without a scheme it is HTTP. Returns NULL if it is no such
+ * text. */
 static const struct protocol *read_service(const char *text, struct service *service) {
     static const char unix_socket[] = "unix:/";
     const struct protocol *protocol = protocols;
     const char *mark = strstr(text, "://"), *address = text;
     if (mark && strncmp(text, unix_socket, strlen(unix_socket)) != 0) {
         for (protocol = protocols; protocol < protocols + COUNT_OF(protocols); protocol++)
-            if (strlen(protocol->scheme) == (size_t)(mark - text) && strncmp(text, protocol->scheme, strlen(protocol->scheme)) == 0)
+            if (strlen(protocol->scheme) == (size_t)(mark - text) &&
+                strncmp(text, protocol->scheme, strlen(protocol->scheme)) == 0)
                 break;
         if (protocol == protocols + COUNT_OF(protocols))
             return NULL;
@@ -52,12 +55,13 @@ static const struct protocol *read_service(const char *text, struct service *ser
     return address_read(address, len, "3525", &service->address) ? protocol : NULL;
 }
 
-static int fail_get(const struct service *service, const struct peer *peer, int status, uint64_t done, uint64_t count) {
+static int fail_get(const struct service *service, const struct peer *peer, int status,
+                    uint64_t done, uint64_t count) {
     char before[64] = "";
     if (done > 0)
         snprintf(before, sizeof before, "%" PRIu64 " of %" PRIu64 " IDs came; ", done, count);
-    say("%s%s%s%s: %s", before, QUOTE(service->address.host), service->address.port[0] ? " port " : "", service->address.port,
-        peer->why);
+    say("%s%s%s%s: %s", before, QUOTE(service->address.host),
+        service->address.port[0] ? " port " : "", service->address.port, peer->why);
     return status;
 }
 
@@ -71,7 +75,8 @@ static int run_get(const struct args *args) {
             args->operand_count == 0 ? "" : QUOTE(args->operands[1]));
         return usage(args->command);
     }
-    if (!args_number(args, COUNT, UINT64_MAX, &count) || !args_between(args, TIMEOUT, 1, 3600000, &timeout_ms))
+    if (!args_number(args, COUNT, UINT64_MAX, &count) ||
+        !args_between(args, TIMEOUT, 1, 3600000, &timeout_ms))
         return STATUS_USAGE;
     const struct protocol *protocol = read_service(args->operands[0], &service);
     if (protocol == NULL) {
@@ -100,10 +105,11 @@ const struct command command_get = {
     .name = "get",
     .synopsis = "ADDRESS [-n COUNT] [--timeout-ms MS]",
     .summary = "get IDs from a service",
-    .about = "Gets COUNT IDs from a service, and prints them one per line. ADDRESS is HOST[:PORT],\n"
-             "[IPV6][:PORT] or unix:/PATH, with http:// (the default), resp:// or redis://, or\n"
-             "flakeid:// before it. The default port is 3525. A request asks for at most 1000 IDs. If an\n"
-             "answer is incomplete, none of its IDs is printed.\n",
+    .about =
+        "Gets COUNT IDs from a service, and prints them one per line. ADDRESS is HOST[:PORT],\n"
+        "[IPV6][:PORT] or unix:/PATH, with http:// (the default), resp:// or redis://, or\n"
+        "flakeid:// before it. The default port is 3525. A request asks for at most 1000 IDs. If an\n"
+        "answer is incomplete, none of its IDs is printed.\n",
     .options = options,
     .run = run_get,
 };

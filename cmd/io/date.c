@@ -24,10 +24,13 @@ struct ymd {
 static struct ymd date_of_day(int64_t day) {
     day += MARCH_0_TO_1970;
     const int64_t era = floor_div(day, DAYS_OF_400_YEARS);
-    /* In quarters of a day a century is 36524.25 days, and a year of a century 365.25. Each day ends with its last quarter. */
-    const unsigned n = (unsigned)(day - era * DAYS_OF_400_YEARS) * 4 + 3, of_century = n % 146097 | 3;
+    /* In quarters of a day a century is 36524.25 days, and a year of a century 365.25. Each day
+     * ends with its last quarter. */
+    const unsigned n = (unsigned)(day - era * DAYS_OF_400_YEARS) * 4 + 3,
+                   of_century = n % 146097 | 3;
     const unsigned year = n / 146097 * 100 + of_century / 1461, of_year = of_century % 1461 / 4;
-    const unsigned month = (5 * of_year + 2) / 153; /* 0: March. Any five months from March or August have 153 days */
+    /* 0: March. Any five months from March or August have 153 days */
+    const unsigned month = (5 * of_year + 2) / 153;
     return (struct ymd){
         .year = era * 400 + year + (month >= 10),
         .month = month < 10 ? month + 3 : month - 9,
@@ -40,7 +43,8 @@ static int64_t day_of_date(struct ymd d) {
     const unsigned month = d.month > 2 ? d.month - 3 : d.month + 9;
     const int64_t era = floor_div(year, 400), of_era = year - era * 400;
     const int64_t of_year = (153 * month + 2) / 5 + d.day - 1;
-    return era * DAYS_OF_400_YEARS + of_era * 365 + of_era / 4 - of_era / 100 + of_year - MARCH_0_TO_1970;
+    return era * DAYS_OF_400_YEARS + of_era * 365 + of_era / 4 - of_era / 100 + of_year -
+           MARCH_0_TO_1970;
 }
 
 /* ---- writing ------------------------------------------------------------- */
@@ -62,7 +66,8 @@ static void cache_day(struct date *cache, int64_t day) {
 }
 
 static void cache_second(struct date *cache, int64_t second) {
-    const int32_t shift = cache->zone.kind == ZONE_SYSTEM ? zone_shift(&cache->zone, second) : cache->zone.shift;
+    const int32_t shift =
+        cache->zone.kind == ZONE_SYSTEM ? zone_shift(&cache->zone, second) : cache->zone.shift;
     const int64_t day = floor_div(second + shift, DAY_S);
     if (!cache->known || day != cache->day)
         cache_day(cache, day);
@@ -107,7 +112,8 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms) {
 
 /* ---- reading ------------------------------------------------------------- */
 
-static const char no_form[] = "is not a time; use one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
+static const char no_form[] =
+    "is not a time; use one such as 2026-11-21T10:30:00Z, 2026-11-21, now, or -1h (s, m, h, d or w)";
 static const char too_far[] = "is out of range";
 
 /* Reads least to most digits, at most 18. Returns false if there are fewer. */
@@ -176,14 +182,18 @@ static bool take_zone(const char **p, int64_t *offset) {
     return true;
 }
 
-/* Returns whether second 60 may be a leap second: one ends a month of UTC. Unix time gives it the number of the next. */
-static bool is_leap_second(int64_t second) { return second % DAY_S == 0 && date_of_day(second / DAY_S).day == 1; }
+/* Returns whether second 60 may be a leap second: one ends a month of UTC. Unix time gives it the
+ * number of the next. */
+static bool is_leap_second(int64_t second) {
+    return second % DAY_S == 0 && date_of_day(second / DAY_S).day == 1;
+}
 
-/* Reads T10:30:00.5+01:00. *seconds becomes that time in UTC, counted from `begin`; *out gets the fraction. */
+/* Reads T10:30:00.5+01:00. *seconds becomes that time in UTC, counted from `begin`; *out gets the
+ * fraction. */
 static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, struct moment *out) {
     int64_t hour, minute, second, offset;
-    if (!take_pair(&p, *p == 't' || *p == ' ' ? *p : 'T', 99, &hour) || !take_pair(&p, ':', 99, &minute) ||
-        !take_pair(&p, ':', 99, &second))
+    if (!take_pair(&p, *p == 't' || *p == ' ' ? *p : 'T', 99, &hour) ||
+        !take_pair(&p, ':', 99, &minute) || !take_pair(&p, ':', 99, &second))
         return no_form;
     if (!take_fraction(&p, out))
         return "has no digit after the decimal point";
@@ -192,7 +202,8 @@ static const char *read_clock(const char *p, int64_t begin, int64_t *seconds, st
     if (!take_zone(&p, &offset) || *p != '\0')
         return "has an invalid zone; use Z for UTC, or an offset such as +01:00";
     *seconds = hour * 3600 + minute * 60 + second - offset;
-    if (hour > 23 || minute > 59 || second > 60 || (second == 60 && !is_leap_second(begin + *seconds)))
+    if (hour > 23 || minute > 59 || second > 60 ||
+        (second == 60 && !is_leap_second(begin + *seconds)))
         return "has a time of day that does not exist";
     return NULL;
 }
@@ -210,7 +221,8 @@ static const char *read_date(const char *p, struct moment *out) {
     const char *wrong = *p ? read_clock(p, begin, &seconds, out) : NULL;
     if (wrong)
         return wrong;
-    if (__builtin_mul_overflow(begin + seconds, 1000, &sum) || __builtin_add_overflow(sum, out->unix_ms, &out->unix_ms))
+    if (__builtin_mul_overflow(begin + seconds, 1000, &sum) ||
+        __builtin_add_overflow(sum, out->unix_ms, &out->unix_ms))
         return too_far;
     return NULL;
 }
@@ -242,7 +254,8 @@ int64_t monotonic_ms(void) {
 struct moment moment_now(void) {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return (struct moment){(int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000, now.tv_nsec % 1000000 != 0};
+    return (struct moment){(int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000,
+                           now.tv_nsec % 1000000 != 0};
 }
 
 const char *read_time(const char *text, struct moment now, struct moment *out) {

@@ -12,7 +12,8 @@
 #define DAY (24 * HOUR)
 #define YEAR (DAY * 146097 / 400)
 
-/* put_date() writes RFC 3339 with milliseconds, for all of int64_t. Years past 9999 have a plus sign, years before 0 a minus. */
+/* put_date() writes RFC 3339 with milliseconds, for all of int64_t. Years past 9999 have a plus
+ * sign, years before 0 a minus. */
 #define DATE_ROOM 48
 struct date {
     bool known;

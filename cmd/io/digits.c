@@ -13,17 +13,21 @@
     HUNDRED(a, '5'), HUNDRED(a, '6'), HUNDRED(a, '7'), HUNDRED(a, '8'), HUNDRED(a, '9')
 /* clang-format on */
 
-const char four_digits[10000 * 4 + 4] = {THOUSAND('0'), THOUSAND('1'), THOUSAND('2'), THOUSAND('3'), THOUSAND('4'),
-                                         THOUSAND('5'), THOUSAND('6'), THOUSAND('7'), THOUSAND('8'), THOUSAND('9')};
+const char four_digits[10000 * 4 + 4] = {THOUSAND('0'), THOUSAND('1'), THOUSAND('2'), THOUSAND('3'),
+                                         THOUSAND('4'), THOUSAND('5'), THOUSAND('6'), THOUSAND('7'),
+                                         THOUSAND('8'), THOUSAND('9')};
 
-/* Writes value < 10^4 without leading zeros. Copies of four bytes are one move each; the excess is overwritten. */
+/* Writes value < 10^4 without leading zeros. Copies of four bytes are one move each; the excess is
+ * overwritten. */
 static inline char *put_few(char *p, unsigned value) {
     const unsigned zeros = (value < 10) + (value < 100) + (value < 1000);
     memcpy(p, four_digits + (size_t)value * 4 + zeros, 4);
     return p + 4 - zeros;
 }
 
-static inline char *put_eight(char *p, uint32_t value) { return put_four(put_four(p, value / 10000), value % 10000); }
+static inline char *put_eight(char *p, uint32_t value) {
+    return put_four(put_four(p, value / 10000), value % 10000);
+}
 
 char *put_dec(char *p, uint64_t value) {
     const uint64_t eight_digits = 100000000;

@@ -7,7 +7,8 @@
 
 #include <string.h>
 
-/* A 64-bit number has at most this many digits, and a sign. The writers below may overwrite this much room. */
+/* A 64-bit number has at most this many digits, and a sign. The writers below may overwrite this
+ * much room. */
 #define DEC_ROOM 24
 
 /* Each writes at p, without a NUL, and returns the end. */
@@ -18,8 +19,12 @@ char *put_int(char *p, int64_t value);
 extern const char four_digits[];
 
 /* Exactly four digits of value < 10^4, and two of value < 100. */
-static inline char *put_four(char *p, unsigned value) { return (char *)memcpy(p, four_digits + (size_t)value * 4, 4) + 4; }
-static inline char *put_two(char *p, unsigned value) { return (char *)memcpy(p, four_digits + (size_t)value * 4 + 2, 2) + 2; }
+static inline char *put_four(char *p, unsigned value) {
+    return (char *)memcpy(p, four_digits + (size_t)value * 4, 4) + 4;
+}
+static inline char *put_two(char *p, unsigned value) {
+    return (char *)memcpy(p, four_digits + (size_t)value * 4 + 2, 2) + 2;
+}
 
 /* Inline, since a constant text becomes a few stores. */
 static inline char *put_text(char *p, const char *text) {

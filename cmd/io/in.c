@@ -65,7 +65,8 @@ static int skip_line(struct in *in) {
 /* Extends the current text to the next line end. Returns as in_line(). */
 static int take_line(struct in *in, struct line *line) {
     const char *end;
-    size_t seen = in->at - in->start; /* relative to in->start, which fill() may move; no byte is searched twice */
+    /* relative to in->start, which fill() may move; no byte is searched twice */
+    size_t seen = in->at - in->start;
     for (;;) {
         end = memchr(in->buf + in->start + seen, '\n', in->filled - in->start - seen);
         seen = in->filled - in->start;
@@ -96,7 +97,8 @@ int in_line(struct in *in, struct line *line) {
         return -1;
     in->start = in->at;
     const int rc = take_line(in, line);
-    if (rc > 0 && in->line == 1 && line->len >= mark && memcmp(line->text, BYTE_ORDER_MARK, mark) == 0) {
+    if (rc > 0 && in->line == 1 && line->len >= mark &&
+        memcmp(line->text, BYTE_ORDER_MARK, mark) == 0) {
         in->mark = true;
         in->start += mark;
         line->text += mark;

@@ -34,10 +34,12 @@ struct line {
 
 void in_begin(struct in *in, int fd, size_t max);
 
-/* Reads the next line. Returns 1, 0 at the end, or -1 with errno. Flushes the output before it waits for input. */
+/* Reads the next line. Returns 1, 0 at the end, or -1 with errno. Flushes the output before it
+ * waits for input. */
 int in_line(struct in *in, struct line *line);
 
-/* Extends the current line by the next one; the result may be cut, too. Returns as in_line(). At the end the line stays. */
+/* Extends the current line by the next one; the result may be cut, too. Returns as in_line(). At
+ * the end the line stays. */
 int in_more(struct in *in, struct line *line);
 
 /* Goes back inside the current text, to byte `place`, which follows line `number`. */

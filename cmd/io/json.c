@@ -14,8 +14,9 @@ size_t utf8_length(const char *text, size_t len) {
     static const struct {
         unsigned char first, last, low, high; /* bounds of the first byte, and of the second */
         size_t length;
-    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3}, {0xe1, 0xec, 0x80, 0xbf, 3},
-                 {0xed, 0xed, 0x80, 0x9f, 3}, {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+    } forms[] = {{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+                 {0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+                 {0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
                  {0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4}};
     if (*p < 0x80)
         return 1;
@@ -23,7 +24,8 @@ size_t utf8_length(const char *text, size_t len) {
         if (*p < forms[i].first || *p > forms[i].last)
             continue;
         size_t n = 1;
-        while (n < forms[i].length && n < len && p[n] >= (n == 1 ? forms[i].low : 0x80) && p[n] <= (n == 1 ? forms[i].high : 0xbf))
+        while (n < forms[i].length && n < len && p[n] >= (n == 1 ? forms[i].low : 0x80) &&
+               p[n] <= (n == 1 ? forms[i].high : 0xbf))
             n++;
         return n == forms[i].length ? n : 0;
     }

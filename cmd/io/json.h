@@ -5,10 +5,12 @@
 
 #include "io/base.h"
 
-/* Returns how many of the len bytes form the first UTF-8 character (RFC 3629), or 0 if they form none. */
+/* Returns how many of the len bytes form the first UTF-8 character (RFC 3629), or 0 if they form
+ * none. */
 size_t utf8_length(const char *text, size_t len);
 
-/* Values in an object have a key; in a list it is NULL. Brackets are { } [ ]. json_end() closes the outermost object, and ends the line. */
+/* Values in an object have a key; in a list it is NULL. Brackets are { } [ ]. json_end() closes the
+ * outermost object, and ends the line. */
 void json_open(const char *key, char bracket);
 void json_close(char bracket);
 void json_end(void);

@@ -53,8 +53,9 @@ static void wait_until_writable(void) {
 }
 
 /*
- * There is much output. A pipe has 64 KiB at first: less than such a write, so writer and reader wake one another each time, which
- * took more time than all else. If the pipe cannot be larger, or there is none, nothing is lost.
+ * There is much output. A pipe has 64 KiB at first: less than such a write, so writer and reader
+ * wake one another each time, which took more time than all else. If the pipe cannot be larger, or
+ * there is none, nothing is lost.
  */
 static void widen_pipe(void) {
     static bool done;

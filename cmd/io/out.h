@@ -20,7 +20,8 @@ void out_bytes(const char *text, size_t len);
 /* Writes at most OUT_ROOM bytes of formatted text. */
 void out_print(const char *fmt, ...) CLI_PRINTF(1, 2);
 
-/* Writes out the buffer. Returns false once output failed or its reader is gone; the command should then stop. */
+/* Writes out the buffer. Returns false once output failed or its reader is gone; the command should
+ * then stop. */
 bool out_flush(void);
 
 /* Flushes if reading fd would wait: the producer may be a tail -f, whose lines should appear. */

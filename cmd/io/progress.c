@@ -28,7 +28,8 @@ static struct {
 /* If output goes to a terminal it shows the progress itself, unless it comes only at the end. */
 static bool is_wanted(int fd) {
     struct stat st;
-    if (!isatty(STDERR_FILENO) || isatty(fd) || fstat(STDOUT_FILENO, &st) < 0 || S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+    if (!isatty(STDERR_FILENO) || isatty(fd) || fstat(STDOUT_FILENO, &st) < 0 ||
+        S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
         return false;
     return state.silent || !isatty(STDOUT_FILENO);
 }
@@ -55,8 +56,10 @@ static void show_progress(uint64_t lines, uint64_t bytes, int64_t now) {
     char line[120], part[24] = "";
     const uint64_t rate = lines * 1000 / (uint64_t)(now - state.begin);
     if (state.size > 0)
-        snprintf(part, sizeof part, ", %" PRIu64 " %%", bytes < state.size ? bytes * 100 / state.size : 100);
-    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", lines, part, rate);
+        snprintf(part, sizeof part, ", %" PRIu64 " %%",
+                 bytes < state.size ? bytes * 100 / state.size : 100);
+    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", lines, part,
+             rate);
     write_terminal(line);
     state.shown = true;
 }

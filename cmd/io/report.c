@@ -42,7 +42,8 @@ static void print_safe(const char *text) {
         out_print(*p >= 0x20 && *p < 0x7f ? "%c" : "\\x%02x", *p);
 }
 
-static void add_finding(struct report *report, enum severity severity, const char *cure, const char *fmt, va_list args) {
+static void add_finding(struct report *report, enum severity severity, const char *cure,
+                        const char *fmt, va_list args) {
     char text[REPORT_TEXT];
     vsnprintf(text, sizeof text, fmt, args);
     if (!report->json) {

@@ -18,13 +18,15 @@ struct report {
     char topic[80];
 };
 
-/* Topics follow one another, each with at least one finding. In JSON, a topic's facts are members before its first finding. */
+/* Topics follow one another, each with at least one finding. In JSON, a topic's facts are members
+ * before its first finding. */
 void report_begin(struct report *report, bool json);
 void report_topic(struct report *report, const char *topic);
 void report_fine(struct report *report, const char *fmt, ...) CLI_PRINTF(2, 3);
 
 /* status: the exit status for a fault, or STATUS_GOOD for a warning. */
-void report_problem(struct report *report, int status, const char *cure, const char *fmt, ...) CLI_PRINTF(4, 5);
+void report_problem(struct report *report, int status, const char *cure, const char *fmt, ...)
+    CLI_PRINTF(4, 5);
 
 /* Returns the exit status: that of the first fault, or STATUS_GOOD (but see strict). */
 int report_end(struct report *report);

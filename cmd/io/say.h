@@ -26,7 +26,8 @@ enum status {
 /* Returns the exit status for an SFID_E… code. */
 int status_of(int code);
 
-/* What a value was refused for is not the command line: close_output() returns `status` in place of STATUS_USAGE. */
+/* What a value was refused for is not the command line: close_output() returns `status` in place of
+ * STATUS_USAGE. */
 void end_with(int status);
 
 /* Flushes the output, then prints a line on standard error, after "sfid: ". */
@@ -47,7 +48,8 @@ struct quoted {
 struct quoted quote(const char *text, size_t len);
 #define QUOTE(what) (quote((what), strlen(what)).text)
 
-/* Flushes and closes standard output. Returns status (but see end_with()), or STATUS_IO with a message if output was lost. */
+/* Flushes and closes standard output. Returns status (but see end_with()), or STATUS_IO with a
+ * message if output was lost. */
 int close_output(int status);
 
 #endif

@@ -12,8 +12,8 @@
 
 /* Reads +HH:MM, in seconds. */
 static bool read_shift(const char *p, int32_t *shift) {
-    if ((p[0] != '+' && p[0] != '-') || !is_digit(p[1]) || !is_digit(p[2]) || p[3] != ':' || !is_digit(p[4]) || !is_digit(p[5]) ||
-        p[6] != '\0')
+    if ((p[0] != '+' && p[0] != '-') || !is_digit(p[1]) || !is_digit(p[2]) || p[3] != ':' ||
+        !is_digit(p[4]) || !is_digit(p[5]) || p[6] != '\0')
         return false;
     const int hours = (p[1] - '0') * 10 + p[2] - '0', minutes = (p[4] - '0') * 10 + p[5] - '0';
     *shift = (hours * 60 + minutes) * (p[0] == '-' ? -60 : 60);
@@ -25,9 +25,10 @@ static bool is_known(const char *name) {
     const char *directory = getenv("TZDIR");
     char path[512];
     struct stat st;
-    const int n = snprintf(path, sizeof path, "%s/%s", directory && directory[0] ? directory : "/usr/share/zoneinfo", name);
-    return name[0] != '/' && name[0] != '.' && strstr(name, "..") == NULL && n < (int)sizeof path && stat(path, &st) == 0 &&
-           S_ISREG(st.st_mode);
+    const int n = snprintf(path, sizeof path, "%s/%s",
+                           directory && directory[0] ? directory : "/usr/share/zoneinfo", name);
+    return name[0] != '/' && name[0] != '.' && strstr(name, "..") == NULL && n < (int)sizeof path &&
+           stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
 const char *zone_begin(struct zone *zone, const char *text) {
@@ -37,7 +38,8 @@ const char *zone_begin(struct zone *zone, const char *text) {
         return NULL;
     }
     if (text[0] == '+' || text[0] == '-')
-        return read_shift(text, &zone->shift) ? NULL : "is not a zone; use an offset such as +01:00";
+        return read_shift(text, &zone->shift) ? NULL
+                                              : "is not a zone; use an offset such as +01:00";
     zone->kind = ZONE_SYSTEM;
     if (strcmp(text, "local") == 0) {
         tzset();

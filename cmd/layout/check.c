@@ -9,7 +9,8 @@
 
 #define END_IS_NEAR_MS (5 * YEAR)
 
-void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status) {
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now,
+                     int status) {
     char span[32];
     const int64_t begins_in = shown->layout.epoch_ms - now.unix_ms;
     const int64_t left = shown->facts.last_ms - now.unix_ms;
@@ -19,24 +20,26 @@ void layout_find_end(struct report *report, const struct shown *shown, struct mo
                        layout_span(span, sizeof span, begins_in));
     else if (left <= 0)
         report_problem(report, status, "use a layout that lasts longer, under another app name",
-                       "its last tick began at %s, %s ago: IDs can be decoded, but not generated", shown->last,
-                       layout_span(span, sizeof span, -left));
+                       "its last tick began at %s, %s ago: IDs can be decoded, but not generated",
+                       shown->last, layout_span(span, sizeof span, -left));
     else if (left < END_IS_NEAR_MS)
         report_problem(report, STATUS_GOOD, "plan to use another layout, under another app name",
-                       "its last tick begins at %s, in %s: no ID can be generated after that", shown->last,
-                       layout_span(span, sizeof span, left));
+                       "its last tick begins at %s, in %s: no ID can be generated after that",
+                       shown->last, layout_span(span, sizeof span, left));
     else
-        report_fine(report, "its last tick begins at %s, in %s", shown->last, layout_span(span, sizeof span, left));
+        report_fine(report, "its last tick begins at %s, in %s", shown->last,
+                    layout_span(span, sizeof span, left));
 }
 
 static void find_rate(struct report *report, const sfid_layout_facts *facts) {
-    report_fine(report, "one process: %" PRIu64 " IDs per tick, %" PRIu64 " per second", facts->ids_per_tick,
-                facts->ids_per_second);
+    report_fine(report, "one process: %" PRIu64 " IDs per tick, %" PRIu64 " per second",
+                facts->ids_per_tick, facts->ids_per_second);
 }
 
 static void find_processes(struct report *report, const sfid_layout_facts *facts) {
     if (facts->processes == 1)
-        report_problem(report, STATUS_GOOD, "give the pid some bits if there may be more than one process",
+        report_problem(report, STATUS_GOOD,
+                       "give the pid some bits if there may be more than one process",
                        "there is no pid: only one process can generate IDs");
     else
         report_fine(report, "%" PRIu64 " processes at a time", facts->processes);

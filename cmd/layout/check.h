@@ -10,7 +10,9 @@
 /* Checks a layout and whether it can generate IDs now. Returns the exit status. */
 int layout_check(const struct shown *shown, bool json, struct moment now);
 
-/* Reports how far off the end is. A layout that has ended or not begun is a fault with this status. */
-void layout_find_end(struct report *report, const struct shown *shown, struct moment now, int status);
+/* Reports how far off the end is. A layout that has ended or not begun is a fault with this
+ * status. */
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now,
+                     int status);
 
 #endif

@@ -12,7 +12,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS }; /* the order in COMPARE_OPTIONS */
+/* the order in COMPARE_OPTIONS */
+enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS };
 
 /* OLD or NEW: a layout, its IDs, and those of them that count. */
 struct side {
@@ -77,7 +78,8 @@ static void begin_set(struct id_set *set, const struct shown *shown) {
 
 /* ---- options -------------------------------------------------------------------- */
 
-/* Reads MIN-MAX or one pid. Returns false, with a message, if that is no span of pids of the layout. */
+/* Reads MIN-MAX or one pid. Returns false, with a message, if that is no span of pids of the
+ * layout. */
 static bool read_pids(const struct args *args, int i, struct side *side) {
     const struct shown *shown = side->shown;
     const uint64_t highest = shown->facts.first_pid + shown->facts.processes - 1;
@@ -90,27 +92,32 @@ static bool read_pids(const struct args *args, int i, struct side *side) {
     uint64_t least, most;
     if (len < sizeof first)
         memcpy(first, text, len);
-    if (!read_u64(first, highest, &least) || !read_u64(hyphen ? hyphen + 1 : text, highest, &most) || least > most) {
-        say("%s: %s is not a range of pids of %s; expected MIN-MAX, such as 0-7, in 0 to %" PRIu64, args->label[i], QUOTE(text),
-            shown->name, highest);
+    if (!read_u64(first, highest, &least) ||
+        !read_u64(hyphen ? hyphen + 1 : text, highest, &most) || least > most) {
+        say("%s: %s is not a range of pids of %s; expected MIN-MAX, such as 0-7, in 0 to %" PRIu64,
+            args->label[i], QUOTE(text), shown->name, highest);
         return false;
     }
     id_set_pids(&side->all, least, most);
     return true;
 }
 
-/* Reads when a side begins and ends. Moments that are not given stay. Returns false, with a message, if one is invalid. */
-static bool read_span(const struct args *args, int since, int until, struct moment now, struct side *side) {
+/* Reads when a side begins and ends. Moments that are not given stay. Returns false, with a
+ * message, if one is invalid. */
+static bool read_span(const struct args *args, int since, int until, struct moment now,
+                      struct side *side) {
     if ((args->value[since] && !args_time(args, since, now, &side->since)) ||
         (args->value[until] && !args_time(args, until, now, &side->until)))
         return false;
     if (args->value[since] == NULL || side->since.unix_ms <= side->until.unix_ms)
         return true;
     if (args->value[until])
-        say("%s: %s is later than %s %s", args->label[since], QUOTE(args->value[since]), args->label[until],
-            QUOTE(args->value[until]));
+        say("%s: %s is later than %s %s", args->label[since], QUOTE(args->value[since]),
+            args->label[until], QUOTE(args->value[until]));
     else
-        say("%s: %s is later than now; give --old-until, too", args->label[since], QUOTE(args->value[since])); /* NEW has no end */
+        /* NEW has no end */
+        say("%s: %s is later than now; give --old-until, too", args->label[since],
+            QUOTE(args->value[since]));
     return false;
 }
 
@@ -122,11 +129,13 @@ static bool read_sides(const struct args *args, int first, struct side *old, str
         return false;
     next->since = old->until;
     next->until.unix_ms = INT64_MAX;
-    return read_span(args, first + NEW_SINCE, first + NEW_UNTIL, now, next) && read_pids(args, first + OLD_PIDS, old) &&
-           read_pids(args, first + NEW_PIDS, next);
+    return read_span(args, first + NEW_SINCE, first + NEW_UNTIL, now, next) &&
+           read_pids(args, first + OLD_PIDS, old) && read_pids(args, first + NEW_PIDS, next);
 }
 
-static bool is_awsflake(const struct shown *shown) { return shown->wide && shown->kind == SFID_AWSFLAKE; }
+static bool is_awsflake(const struct shown *shown) {
+    return shown->wide && shown->kind == SFID_AWSFLAKE;
+}
 
 /* Returns whether the IDs of both are numbers of one width. If not, prints a message. */
 static bool are_comparable(const struct shown *old, const struct shown *next) {
@@ -161,12 +170,14 @@ static void find_old(struct report *report, const struct side *old) {
             json_text("highest", id_text(old->shown, id_set_highest(&old->given), id));
     }
     if (old->gives)
-        report_fine(report, "%s: %s; until %s it gives IDs up to %s", old->shown->name, bits_text(old->shown, widths), until,
+        report_fine(report, "%s: %s; until %s it gives IDs up to %s", old->shown->name,
+                    bits_text(old->shown, widths), until,
                     id_text(old->shown, id_set_highest(&old->given), id));
     else
-        report_problem(report, STATUS_GOOD, "compare them the other way round, if OLD is to replace NEW",
-                       "%s: %s; until %s it gives no ID: it begins at %s", old->shown->name, bits_text(old->shown, widths), until,
-                       old->shown->epoch);
+        report_problem(report, STATUS_GOOD,
+                       "compare them the other way round, if OLD is to replace NEW",
+                       "%s: %s; until %s it gives no ID: it begins at %s", old->shown->name,
+                       bits_text(old->shown, widths), until, old->shown->epoch);
 }
 
 static void find_new(struct report *report, const struct side *next) {
@@ -182,30 +193,34 @@ static void find_new(struct report *report, const struct side *next) {
     bits_text(next->shown, widths);
     if (!next->gives)
         report_problem(report, STATUS_CONFIG, "use a layout that lasts longer",
-                       "%s: %s; from %s on it gives no ID: its ticks begin between %s and %s", next->shown->name, widths, since,
-                       next->shown->epoch, next->shown->last);
+                       "%s: %s; from %s on it gives no ID: its ticks begin between %s and %s",
+                       next->shown->name, widths, since, next->shown->epoch, next->shown->last);
     else if (next->since.unix_ms < next->shown->layout.epoch_ms)
-        report_problem(report, STATUS_GOOD, NULL, "%s: %s; it gives no ID before %s, then IDs from %s up", next->shown->name,
-                       widths, next->shown->epoch, id_text(next->shown, id_set_lowest(&next->given), id));
+        report_problem(report, STATUS_GOOD, NULL,
+                       "%s: %s; it gives no ID before %s, then IDs from %s up", next->shown->name,
+                       widths, next->shown->epoch,
+                       id_text(next->shown, id_set_lowest(&next->given), id));
     else
-        report_fine(report, "%s: %s; from %s on it gives IDs from %s up", next->shown->name, widths, since,
-                    id_text(next->shown, id_set_lowest(&next->given), id));
+        report_fine(report, "%s: %s; from %s on it gives IDs from %s up", next->shown->name, widths,
+                    since, id_text(next->shown, id_set_lowest(&next->given), id));
 }
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
 
-/* Finds when NEW may begin at the earliest: from then on its IDs are above all that OLD has given. */
+/* Finds when NEW may begin at the earliest: from then on its IDs are above all that OLD has
+ * given. */
 static bool earliest(const struct side *old, const struct side *next, int64_t *ms) {
     return id_set_above(&next->all, id_set_highest(&old->given), ms);
 }
 
 /*
- * Writes NEW with an epoch so much earlier that its first IDs are those that would begin at this moment. Returns false if that
- * is no layout, or has no text form.
+ * Writes NEW with an epoch so much earlier that its first IDs are those that would begin at this
+ * moment. Returns false if that is no layout, or has no text form.
  */
 static bool earlier_epoch(const struct side *next, int64_t ms, char name[SFID_LAYOUT_STR_LEN]) {
     sfid_layout layout = next->shown->layout;
-    const int64_t unit_ms = layout.unit_ms, wait_ms = ms - later(next->since.unix_ms, layout.epoch_ms);
+    const int64_t unit_ms = layout.unit_ms,
+                  wait_ms = ms - later(next->since.unix_ms, layout.epoch_ms);
     if (next->shown->wide || next->since.unix_ms < layout.epoch_ms || wait_ms < LONG_WAIT_MS)
         return false;
     layout.epoch_ms -= (wait_ms + unit_ms - 1) / unit_ms * unit_ms;
@@ -242,8 +257,10 @@ static void put_parts(const char *key, const struct shown *shown, sfid_wide id, 
     snprintf(text, LINE, "%s, pid %" PRIu64 ", seq %" PRIu64, date, parts.pid, parts.seq);
 }
 
-/* Writes where the IDs meet: "at 2027-10-25T…: 7813… is (time, pid, seq) in OLD and (…) in NEW". In JSON also as facts. */
-static void meeting_text(const struct side *old, const struct side *next, sfid_wide id, bool json, char text[LINE]) {
+/* Writes where the IDs meet: "at 2027-10-25T…: 7813… is (time, pid, seq) in OLD and (…) in NEW". In
+ * JSON also as facts. */
+static void meeting_text(const struct side *old, const struct side *next, sfid_wide id, bool json,
+                         char text[LINE]) {
     char date[DATE_ROOM], form[SFID_WIDE_TEXT_LEN], in_old[LINE], in_new[LINE];
     const int64_t begins = later(id_set_time(&old->all, id), id_set_time(&next->all, id));
     const int64_t at_ms = later(begins, later(old->since.unix_ms, next->since.unix_ms));
@@ -254,7 +271,8 @@ static void meeting_text(const struct side *old, const struct side *next, sfid_w
     }
     put_parts(json ? "in_old" : NULL, old->shown, id, in_old);
     put_parts(json ? "in_new" : NULL, next->shown, id, in_new);
-    snprintf(text, LINE, "at %s: %s is (%.100s) in OLD and (%.100s) in NEW", date, id_text(next->shown, id, form), in_old, in_new);
+    snprintf(text, LINE, "at %s: %s is (%.100s) in OLD and (%.100s) in NEW", date,
+             id_text(next->shown, id, form), in_old, in_new);
 }
 
 static void find_equal(struct report *report, const struct side *old, const struct side *next) {
@@ -269,7 +287,8 @@ static void find_equal(struct report *report, const struct side *old, const stru
         return;
     }
     meeting_text(old, next, id, report->json, text);
-    report_problem(report, STATUS_CONFIG, cure_of(old, next, cure), "NEW gives IDs that OLD has given, first %s", text);
+    report_problem(report, STATUS_CONFIG, cure_of(old, next, cure),
+                   "NEW gives IDs that OLD has given, first %s", text);
 }
 
 static void find_order(struct report *report, const struct side *old, const struct side *next) {
@@ -289,12 +308,15 @@ static void find_order(struct report *report, const struct side *old, const stru
     if (!both)
         report_fine(report, "one of the two gives no ID");
     else if (in_order)
-        report_fine(report, "each ID that NEW gives is above all that OLD has given: %s and above are NEW's",
-                    id_text(next->shown, lowest, low));
+        report_fine(
+            report,
+            "each ID that NEW gives is above all that OLD has given: %s and above are NEW's",
+            id_text(next->shown, lowest, low));
     else
-        report_problem(report, STATUS_BAD_INPUT, cure_of(old, next, cure),
-                       "NEW gives IDs below some that OLD has given: from %s, while OLD has reached %s",
-                       id_text(next->shown, lowest, low), id_text(old->shown, highest, high));
+        report_problem(
+            report, STATUS_BAD_INPUT, cure_of(old, next, cure),
+            "NEW gives IDs below some that OLD has given: from %s, while OLD has reached %s",
+            id_text(next->shown, lowest, low), id_text(old->shown, highest, high));
 }
 
 /* When OLD ends at the moment at which NEW begins: whether that is in order, at which moments. */
@@ -317,17 +339,20 @@ static void find_switch(struct report *report, const struct side *old, const str
     }
     struct id_set given = old->all, coming = next->all;
     const int64_t at_ms = next->since.unix_ms;
-    const bool in_order = !id_set_span(&given, INT64_MIN, at_ms) || !id_set_span(&coming, at_ms, INT64_MAX) ||
+    const bool in_order = !id_set_span(&given, INT64_MIN, at_ms) ||
+                          !id_set_span(&coming, at_ms, INT64_MAX) ||
                           sfid_wide_compare(id_set_lowest(&coming), id_set_highest(&given)) > 0;
     if (in_order && id_sets_order_until(&old->all, &next->all, at_ms, &ms)) {
         date_text(date, ms);
         if (report->json)
             json_text("in_order_until", date);
-        report_problem(report, STATUS_GOOD, "begin NEW before that", "until %s, NEW may begin where OLD ends; later not always",
-                       date);
+        report_problem(report, STATUS_GOOD, "begin NEW before that",
+                       "until %s, NEW may begin where OLD ends; later not always", date);
         return;
     }
-    report_fine(report, "there is no moment from which on NEW may always begin where OLD ends: it has to begin later");
+    report_fine(
+        report,
+        "there is no moment from which on NEW may always begin where OLD ends: it has to begin later");
 }
 
 static void find_together(struct report *report, const struct side *old, const struct side *next) {
@@ -362,7 +387,8 @@ static void find_reading(struct report *report, const struct side *old, const st
         return;
     }
     const sfid_wide id = id_set_lowest(&last);
-    const bool reads_as_new = parts_of(next->shown, id, &in_new) && parts_of(old->shown, id, &in_old);
+    const bool reads_as_new =
+        parts_of(next->shown, id, &in_new) && parts_of(old->shown, id, &in_old);
     if (!reads_as_new) {
         report_fine(report, "the last IDs of OLD are none in NEW: decode refuses them");
         return;
@@ -373,11 +399,14 @@ static void find_reading(struct report *report, const struct side *old, const st
         json_text("time_in_old", was);
         json_text("time_in_new", reads);
     }
-    report_problem(report, STATUS_GOOD, "read each ID in the layout that made it: nothing in an ID shows which one that is",
-                   "an ID of OLD of %s is, in NEW, one of %s", was, reads);
+    report_problem(
+        report, STATUS_GOOD,
+        "read each ID in the layout that made it: nothing in an ID shows which one that is",
+        "an ID of OLD of %s is, in NEW, one of %s", was, reads);
 }
 
-int layout_compare(const struct args *args, int first, const struct shown *old_shown, const struct shown *next_shown, bool json) {
+int layout_compare(const struct args *args, int first, const struct shown *old_shown,
+                   const struct shown *next_shown, bool json) {
     struct side old = {.shown = old_shown}, next = {.shown = next_shown};
     struct report report;
     if (!are_comparable(old_shown, next_shown))

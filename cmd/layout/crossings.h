@@ -16,13 +16,15 @@ struct layout_crossings {
     int64_t signed_ms;  /* they would reach 2^63; the layout ends */
     unsigned digits;    /* of an ID from digit_ms on */
 };
-void layout_get_crossings(const sfid_layout *layout, int64_t now_ms, struct layout_crossings *crossings);
+void layout_get_crossings(const sfid_layout *layout, int64_t now_ms,
+                          struct layout_crossings *crossings);
 
 /*
- * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also what is no concern of those
- * whose IDs never reach 2^53.
+ * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also
+ * what is no concern of those whose IDs never reach 2^53.
  */
-void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now, bool all);
+void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now,
+                           bool all);
 
 /* Milliseconds that are left; INT64_MAX: that never comes, or has been. */
 struct layout_left {

@@ -25,15 +25,18 @@ enum { FORMAT, HEADER, SQL, COLUMN, COMPARE };
 static const struct option_spec options[] = {
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text, json or tsv; tsv: list only (text)"},
     [HEADER] = {"header", 0, NULL, NULL, "with tsv: the first line has the names of the columns"},
-    [SQL] = {"sql", 0, "DIALECT", NULL, "with show: as SQL for postgres, mysql, sqlite, duckdb and others"},
+    [SQL] = {"sql", 0, "DIALECT", NULL,
+             "with show: as SQL for postgres, mysql, sqlite, duckdb and others"},
     [COLUMN] = {"column", 0, "NAME", NULL, "with --sql: the column of the IDs (id)"},
     COMPARE_OPTIONS(COMPARE),
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const char *const formats[] = {[VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
+static const char *const formats[] = {
+    [VIEW_TEXT] = "text", [VIEW_JSON] = "json", [VIEW_TSV] = "tsv", NULL};
 
-/* Reads layout i, from 1, of an action. Returns 0, or the exit status: an invalid layout is bad input for check, else misuse. */
+/* Reads layout i, from 1, of an action. Returns 0, or the exit status: an invalid layout is bad
+ * input for check, else misuse. */
 static int read_operand(const struct args *args, int i, struct shown *shown) {
     const char *action = args->operands[0], *env = getenv("SFID_LAYOUT");
     const bool given = args->operand_count > i;
@@ -43,7 +46,8 @@ static int read_operand(const struct args *args, int i, struct shown *shown) {
     snprintf(label, sizeof label, "layout %s", action);
     if (!read_any_layout(given ? label : "$SFID_LAYOUT", text, &any))
         return strcmp(action, "check") == 0 ? STATUS_BAD_INPUT : STATUS_USAGE;
-    if (any.wide ? layout_look_at_wide(shown, &any.wide_layout) : layout_look_at(shown, &any.layout))
+    if (any.wide ? layout_look_at_wide(shown, &any.wide_layout)
+                 : layout_look_at(shown, &any.layout))
         return STATUS_GOOD;
     say("%s", sfid_strerror(SFID_EINVAL));
     return STATUS_INTERNAL;
@@ -58,10 +62,12 @@ static int list(const struct args *args, enum view_format format) {
 
 /* Accepts a name, perhaps after its table's, that needs no quotes. */
 static bool is_column(const char *name) {
-    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_", more[] = ".0123456789";
+    static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_",
+                      more[] = ".0123456789";
     char all[sizeof letters + sizeof more];
     snprintf(all, sizeof all, "%s%s", letters, more);
-    return name[0] && strchr(letters, name[0]) && name[strspn(name, all)] == '\0' && strlen(name) < SQL_COLUMN;
+    return name[0] && strchr(letters, name[0]) && name[strspn(name, all)] == '\0' &&
+           strlen(name) < SQL_COLUMN;
 }
 
 static int show_sql(const struct args *args, enum view_format format) {
@@ -82,8 +88,8 @@ static int show_sql(const struct args *args, enum view_format format) {
         return STATUS_USAGE;
     }
     if (status == STATUS_GOOD && shown.wide && dialect >= SQL_WAREHOUSES) {
-        say("--sql: %s knows no layouts of 128 bits here, such as %s; decode --csv takes a dump apart", args->value[SQL],
-            shown.name);
+        say("--sql: %s knows no layouts of 128 bits here, such as %s; decode --csv takes a dump apart",
+            args->value[SQL], shown.name);
         return STATUS_USAGE;
     }
     if (status == STATUS_GOOD && dialect >= SQL_WAREHOUSES)
@@ -129,14 +135,16 @@ static int compare(const struct args *args, enum view_format format) {
     int status = read_operand(args, 1, &old);
     if (status == STATUS_GOOD)
         status = read_operand(args, 2, &next);
-    return status == STATUS_GOOD ? layout_compare(args, COMPARE, &old, &next, format == VIEW_JSON) : status;
+    return status == STATUS_GOOD ? layout_compare(args, COMPARE, &old, &next, format == VIEW_JSON)
+                                 : status;
 }
 
 static const struct {
     const char *name;
     int operands; /* at most: the action's name, and layouts */
     int (*run)(const struct args *args, enum view_format format);
-} actions[] = {{"list", 1, list}, {"show", 2, show_layout}, {"check", 2, check}, {"compare", 3, compare}};
+} actions[] = {
+    {"list", 1, list}, {"show", 2, show_layout}, {"check", 2, check}, {"compare", 3, compare}};
 
 static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? actions[i].name : NULL; }
 
@@ -180,7 +188,8 @@ static int run_layout(const struct args *args) {
     const size_t i = find_action(name);
     if (i == COUNT_OF(actions)) {
         const char *near = nearest(name, action_name);
-        say("layout: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+        say("layout: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "",
+            near ? near : "", near ? "'?" : "");
         return usage(args->command);
     }
     if (args->operand_count > actions[i].operands) {
@@ -197,20 +206,21 @@ const struct command command_layout = {
     .name = "layout",
     .synopsis = "[list | show [LAYOUT] | check [LAYOUT] | compare OLD NEW] [OPTION]...",
     .summary = "list, show, check and compare layouts",
-    .about = "list   lists the layouts that have a name: unit, epoch, last date and widths; the default\n"
-             "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
-             "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
-             "       the expressions for time, pid, seq, their parts and day, each on a line after its name,\n"
-             "       then bound, the lowest ID of a time, and range, the IDs of a span of time. DIALECT is\n"
-             "       postgres, mysql, sqlite, duckdb, clickhouse, bigquery, snowflake, redshift, sqlserver\n"
-             "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
-             "       now (if not, exit status 78), and says how long it lasts and what to consider\n"
-             "compare  says whether NEW can take over from OLD: all IDs that NEW gives are above all that\n"
-             "       OLD has given; some are below (exit status 1); or some can be equal (exit status 78).\n"
-             "       Names the first equal ID, and from when on NEW may begin. TIME is as for sfid range\n\n"
-             "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
-             "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or but for check also one of\n"
-             "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
+    .about =
+        "list   lists the layouts that have a name: unit, epoch, last date and widths; the default\n"
+        "show   shows the fields of LAYOUT from the top bit down, its unit, epoch and last date,\n"
+        "       how many IDs and processes it has room for, and the order of its IDs; with --sql\n"
+        "       the expressions for time, pid, seq, their parts and day, each on a line after its name,\n"
+        "       then bound, the lowest ID of a time, and range, the IDs of a span of time. DIALECT is\n"
+        "       postgres, mysql, sqlite, duckdb, clickhouse, bigquery, snowflake, redshift, sqlserver\n"
+        "check  checks that LAYOUT is valid (if not, says why; exit status 1) and can generate IDs\n"
+        "       now (if not, exit status 78), and says how long it lasts and what to consider\n"
+        "compare  says whether NEW can take over from OLD: all IDs that NEW gives are above all that\n"
+        "       OLD has given; some are below (exit status 1); or some can be equal (exit status 78).\n"
+        "       Names the first equal ID, and from when on NEW may begin. TIME is as for sfid range\n\n"
+        "Without LAYOUT, $SFID_LAYOUT is used, else the default. LAYOUT is a preset,\n"
+        "TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or but for check also one of\n"
+        "128 bits: flake, flake-go, awsflake[@EPOCH_MS], uuid7.\n",
     .options = options,
     .run = run_layout,
 };

@@ -48,11 +48,14 @@ bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
 }
 
 /* Reserved bits, version and variant are the same in all IDs. */
-static bool is_constant(const sfid_field *field) { return field->kind == SFID_FIELD_RESERVED || field->kind == SFID_FIELD_FIXED; }
+static bool is_constant(const sfid_field *field) {
+    return field->kind == SFID_FIELD_RESERVED || field->kind == SFID_FIELD_FIXED;
+}
 
 static void unit_text(const sfid_layout *layout, char *text, size_t size) {
     const bool seconds = layout->unit_ms % 1000 == 0;
-    snprintf(text, size, "%" PRIu32 " %s", seconds ? layout->unit_ms / 1000 : layout->unit_ms, seconds ? "s" : "ms");
+    snprintf(text, size, "%" PRIu32 " %s", seconds ? layout->unit_ms / 1000 : layout->unit_ms,
+             seconds ? "s" : "ms");
 }
 
 /* Writes the names of the fields that set the order, highest first. */
@@ -61,7 +64,8 @@ static void order_text(const struct shown *shown, char *text, size_t size) {
     for (int i = 0; i < shown->count; i++) {
         const size_t len = strlen(text);
         if (!is_constant(&shown->fields[i]))
-            snprintf(text + len, size - len, "%s%s", len ? ", then by " : "", shown->fields[i].name);
+            snprintf(text + len, size - len, "%s%s", len ? ", then by " : "",
+                     shown->fields[i].name);
     }
 }
 
@@ -70,7 +74,8 @@ void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
     for (int i = 0; i < shown->count; i++) {
         const size_t len = strlen(text);
         if (!is_constant(&shown->fields[i]))
-            snprintf(text + len, LAYOUT_WIDTHS - len, "%s%s %u", len ? ", " : "", shown->fields[i].name, shown->fields[i].bits);
+            snprintf(text + len, LAYOUT_WIDTHS - len, "%s%s %u", len ? ", " : "",
+                     shown->fields[i].name, shown->fields[i].bits);
     }
 }
 
@@ -86,7 +91,9 @@ static void show_fields(const struct shown *shown) {
             out_print("%u", top);
         else
             out_print("%u-%u", top, field->shift);
-        out_print("%s\n", top == 63 && field->shift == shown->layout.time_shift && !shown->wide ? " (the top bit stays 0)" : "");
+        out_print("%s\n", top == 63 && field->shift == shown->layout.time_shift && !shown->wide
+                              ? " (the top bit stays 0)"
+                              : "");
     }
 }
 
@@ -204,12 +211,14 @@ static void list_one(const struct shown *shown, enum view_format format) {
         layout_json(shown);
         json_end();
     } else if (format == VIEW_TSV) {
-        out_print("%s\t%u\t%u\t%u\t%" PRIu32 "\t%s\t%s\n", shown->name, shown->layout.time_bits, shown->layout.pid_bits,
-                  shown->layout.seq_bits, shown->layout.unit_ms, shown->epoch, shown->last);
+        out_print("%s\t%u\t%u\t%u\t%" PRIu32 "\t%s\t%s\n", shown->name, shown->layout.time_bits,
+                  shown->layout.pid_bits, shown->layout.seq_bits, shown->layout.unit_ms,
+                  shown->epoch, shown->last);
     } else {
         unit_text(&shown->layout, unit, sizeof unit);
         layout_widths(shown, widths);
-        out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last, widths);
+        out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last,
+                  widths);
     }
 }
 
@@ -218,16 +227,19 @@ bool layout_list(enum view_format format, bool header) {
     sfid_layout layout;
     sfid_wide_layout wide;
     if (format == VIEW_TEXT)
-        out_print("%-11s  %-6s  %-24s  %-24s  %s\n", "layout", "unit", "epoch", "last date", "bits, from the top");
+        out_print("%-11s  %-6s  %-24s  %-24s  %s\n", "layout", "unit", "epoch", "last date",
+                  "bits, from the top");
     else if (header)
         out_print("layout\ttime_bits\tpid_bits\tseq_bits\tunit_ms\tepoch\tlast\n");
     for (size_t i = 0; sfid_layout_preset(i); i++) {
-        if (sfid_layout_parse(sfid_layout_preset(i), &layout) < 0 || !layout_look_at(&shown, &layout))
+        if (sfid_layout_parse(sfid_layout_preset(i), &layout) < 0 ||
+            !layout_look_at(&shown, &layout))
             return false;
         list_one(&shown, format);
     }
     for (size_t i = 0; sfid_wide_layout_preset(i); i++) {
-        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) < 0 || !layout_look_at_wide(&shown, &wide))
+        if (sfid_wide_layout_parse(sfid_wide_layout_preset(i), &wide) < 0 ||
+            !layout_look_at_wide(&shown, &wide))
             return false;
         list_one(&shown, format);
     }

@@ -7,7 +7,8 @@
 #include "io/out.h"
 
 struct shown {
-    bool wide;           /* more than 64 bits: of layout, only epoch_ms, unit_ms and the widths are valid */
+    /* more than 64 bits: of layout, only epoch_ms, unit_ms and the widths are valid */
+    bool wide;
     sfid_wide_kind kind; /* if wide */
     sfid_layout layout;
     sfid_layout_facts facts;

@@ -6,7 +6,8 @@
 #include "layout/show.h"
 #include "layout/sql_bound.h"
 
-#define SQL_WAREHOUSES 5 /* the indexes from here on are those of sql_warehouse.c, and of layouts of 64 bits alone */
+/* the indexes from here on are those of sql_warehouse.c, and of layouts of 64 bits alone */
+#define SQL_WAREHOUSES 5
 extern const char *const sql_dialects[]; /* for args_choice() */
 
 /* Writes expressions over a column of IDs: lines of name, TAB, expression; or one JSON object. */

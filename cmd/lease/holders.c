@@ -49,15 +49,16 @@ static bool maps_open(struct maps *maps, int64_t process) {
     return maps->file != NULL;
 }
 
-/* Reads the next mapping. Returns false at the end, or with errno set if reading is not permitted. */
+/* Reads the next mapping. Returns false at the end, or with errno set if reading is not
+ * permitted. */
 static bool maps_next(struct maps *maps, struct mapping *m) {
     char sharing;
     int path = 0;
     errno = 0;
     while (getline(&maps->line, &maps->size, maps->file) > 0) {
         maps->line[strcspn(maps->line, "\n")] = '\0';
-        if (sscanf(maps->line, "%" SCNx64 "-%*x %*3s%c %*x %x:%x %" SCNu64 " %n", &m->begin, &sharing, &m->major, &m->minor,
-                   &m->inode, &path) < 5)
+        if (sscanf(maps->line, "%" SCNx64 "-%*x %*3s%c %*x %x:%x %" SCNu64 " %n", &m->begin,
+                   &sharing, &m->major, &m->minor, &m->inode, &path) < 5)
             continue;
         m->shared = sharing == 's';
         m->path = path ? maps->line + path : "";
@@ -169,10 +170,12 @@ static void add_holder(struct slot *slot, int64_t process) {
 }
 
 /* Notes a mark of ours that was deleted: its inode belongs to no slot. */
-static void look_for_stray(struct survey *survey, const char *state, const struct mapping *m, int64_t process) {
+static void look_for_stray(struct survey *survey, const char *state, const struct mapping *m,
+                           int64_t process) {
     static const char gone[] = " (deleted)";
     const size_t len = strlen(state), path = strlen(m->path), tail = sizeof gone - 1;
-    if (strncmp(m->path, state, len) != 0 || m->path[len] != '/' || path < len + tail || strcmp(m->path + path - tail, gone) != 0)
+    if (strncmp(m->path, state, len) != 0 || m->path[len] != '/' || path < len + tail ||
+        strcmp(m->path + path - tail, gone) != 0)
         return;
     const char *name = m->path + len + 1;
     const char *slash = strchr(name, '/');
@@ -183,7 +186,8 @@ static void look_for_stray(struct survey *survey, const char *state, const struc
     *stray = (struct stray){strndup(name, path - len - 1 - tail), holder_of(process)};
 }
 
-static void look_into(struct survey *survey, const struct index *index, const char *state, int64_t process) {
+static void look_into(struct survey *survey, const struct index *index, const char *state,
+                      int64_t process) {
     struct maps maps;
     struct mapping m;
     if (!maps_open(&maps, process)) {
@@ -244,13 +248,16 @@ static void read_locks(struct survey *survey, const struct index *index) {
     uint64_t inode;
     survey->locks_told = locks && sees_every_lock();
     while (locks && getline(&line, &size, locks) > 0) {
-        if (sscanf(line, "%*u: %7s %*s %*s %" SCNd64 " %x:%x:%" SCNu64, kind, &taker, &major, &minor, &inode) != 5 ||
+        if (sscanf(line, "%*u: %7s %*s %*s %" SCNd64 " %x:%x:%" SCNu64, kind, &taker, &major,
+                   &minor, &inode) != 5 ||
             strcmp(kind, "FLOCK") != 0)
             continue; /* a waiting process: its line has an arrow */
         for (size_t i = 0; i < index->count; i++) {
             struct slot *slot = index->slots[i];
-            const bool as_told = slot->inode == inode && slot->major == major && slot->minor == minor;
-            const bool as_mapped = slot->map_inode == inode && slot->map_major == major && slot->map_minor == minor;
+            const bool as_told =
+                slot->inode == inode && slot->major == major && slot->minor == minor;
+            const bool as_mapped =
+                slot->map_inode == inode && slot->map_major == major && slot->map_minor == minor;
             if (as_told || as_mapped) {
                 slot->locked = true;
                 slot->taker = taker;

@@ -10,7 +10,8 @@ struct holder {
     char name[20];
 };
 
-/* A pid of an app that was ever held on this host: its mark's file, whose lock is the right to the pid. */
+/* A pid of an app that was ever held on this host: its mark's file, whose lock is the right to the
+ * pid. */
 struct slot {
     uint64_t pid;
     char *path;

@@ -21,12 +21,18 @@ static const struct option_spec options[] = {
     [STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server, or ordinal:"},
     [PID] = {"pid", 0, "PID", NULL, "with --clock-was-wrong: a fixed process ID instead"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
-    [FORCE] = {"force", 0, NULL, NULL, "go ahead even if pids are held; with --clock-was-wrong, without asking"},
-    [UPGRADE] = {"upgrade", 0, NULL, NULL, "discard the records of an older version, whose rules differ"},
-    [DRY_RUN] = {"dry-run", 0, NULL, NULL, "with --upgrade: show what it would do, and change nothing"},
-    [RANGE] = {"range", 0, NULL, NULL, "change only the range of pids, to that of STORE, while processes run"},
-    [WRONG_CLOCK] = {"clock-was-wrong", 0, NULL, NULL, "lower the mark of a pid that was written under a wrong clock"},
-    [MAX_AHEAD] = {"max-ahead-ms", 0, "MS", NULL, "how far ahead of the clock APP's IDs may be (10000)"},
+    [FORCE] = {"force", 0, NULL, NULL,
+               "go ahead even if pids are held; with --clock-was-wrong, without asking"},
+    [UPGRADE] = {"upgrade", 0, NULL, NULL,
+                 "discard the records of an older version, whose rules differ"},
+    [DRY_RUN] = {"dry-run", 0, NULL, NULL,
+                 "with --upgrade: show what it would do, and change nothing"},
+    [RANGE] = {"range", 0, NULL, NULL,
+               "change only the range of pids, to that of STORE, while processes run"},
+    [WRONG_CLOCK] = {"clock-was-wrong", 0, NULL, NULL,
+                     "lower the mark of a pid that was written under a wrong clock"},
+    [MAX_AHEAD] = {"max-ahead-ms", 0, "MS", NULL,
+                   "how far ahead of the clock APP's IDs may be (10000)"},
     APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -37,7 +43,8 @@ static void show_state(const sfid_app_info *found) {
     if (found->state == SFID_APP_UNKNOWN) {
         out_print("found     the server does not know the app\n");
     } else if (found->state == SFID_APP_FORGOTTEN) {
-        out_print("found     the server's records were from before a restart or failover, and are discarded now\n");
+        out_print(
+            "found     the server's records were from before a restart or failover, and are discarded now\n");
     } else if (found->open_unix_ms <= found->server_unix_ms) {
         out_print("found     the server already granted pids\n");
     } else {
@@ -48,15 +55,16 @@ static void show_state(const sfid_app_info *found) {
 
 static void show_pids(const sfid_app_info *found) {
     if (found->held + found->unshown + found->foreign + found->run_out + found->released > 0)
-        out_print("pids      %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64 " foreign, %" PRIu64 " run out, %" PRIu64
-                  " released\n",
+        out_print("pids      %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64 " foreign, %" PRIu64
+                  " run out, %" PRIu64 " released\n",
                   found->held, found->unshown, found->foreign, found->run_out, found->released);
 }
 
 /* With a range of the server's own, processes with other pids may run. */
 static void show_whom(const sfid_options *opt, const sfid_app_info *found) {
     if (strstr(opt->store, "pids="))
-        out_print("asserted  no process anywhere has a pid from %" PRIu64 " to %" PRIu64, found->pid_min, found->pid_max);
+        out_print("asserted  no process anywhere has a pid from %" PRIu64 " to %" PRIu64,
+                  found->pid_min, found->pid_max);
     else
         out_print("asserted  no process of the app is running anywhere");
 }
@@ -64,9 +72,10 @@ static void show_whom(const sfid_options *opt, const sfid_app_info *found) {
 static int report(const sfid_options *opt, const sfid_app_info *found) {
     out_print("app       %s\nserver    %s\n", opt->app, found->server);
     show_whom(opt, found);
-    out_print(", and no host on which one ran in the last %" PRId64
-              " s\n          is cut off from the server; or none of them has reached the server for that long\n",
-              ((int64_t)opt->ttl_ms + opt->skew_budget_ms + 999) / 1000);
+    out_print(
+        ", and no host on which one ran in the last %" PRId64
+        " s\n          is cut off from the server; or none of them has reached the server for that long\n",
+        ((int64_t)opt->ttl_ms + opt->skew_budget_ms + 999) / 1000);
     show_state(found);
     show_pids(found);
     out_print("done      pids without a record are granted from now on\n");
@@ -82,10 +91,12 @@ static int change_range(const sfid_options *opt) {
     if (code < 0)
         return store_failure(code, why);
     out_print("app       %s\nserver    %s\n", opt->app, now.server);
-    out_print("asserted  no other server has lent pids that are new here: all of their windows ended %" PRIu32 " s ago\n",
-              opt->skew_budget_ms / 1000);
-    out_print("done      the app has pids %" PRIu64 " to %" PRIu64 " here%s\n", now.pid_min, now.pid_max,
-              strstr(opt->store, "pids=") ? ", and who may go beyond is refused" : "");
+    out_print(
+        "asserted  no other server has lent pids that are new here: all of their windows ended %" PRIu32
+        " s ago\n",
+        opt->skew_budget_ms / 1000);
+    out_print("done      the app has pids %" PRIu64 " to %" PRIu64 " here%s\n", now.pid_min,
+              now.pid_max, strstr(opt->store, "pids=") ? ", and who may go beyond is refused" : "");
     return STATUS_GOOD;
 }
 
@@ -99,9 +110,10 @@ static void show_plan(const sfid_options *opt, const sfid_app_info *found) {
     }
     out_print("found     records of an older version of libsfid, whose rules differ\n");
     show_pids(found);
-    out_print("upgrade   discards these records; processes of the older version are refused from then on.\n"
-              "          It is refused while a pid may be in use\n"
-              "asserted  no process of the app is running anywhere\n");
+    out_print(
+        "upgrade   discards these records; processes of the older version are refused from then on.\n"
+        "          It is refused while a pid may be in use\n"
+        "asserted  no process of the app is running anywhere\n");
 }
 
 static int show_upgraded(const sfid_options *opt) {
@@ -115,9 +127,10 @@ static int show_upgraded(const sfid_options *opt) {
         return STATUS_GOOD;
     }
     date_text(open, now.open_unix_ms);
-    out_print("done      pids are granted from %s on, by the rules of this version: the server had\n"
-              "          forgotten holders before\n",
-              open);
+    out_print(
+        "done      pids are granted from %s on, by the rules of this version: the server had\n"
+        "          forgotten holders before\n",
+        open);
     return STATUS_GOOD;
 }
 
@@ -134,7 +147,8 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
         out_print("done      nothing%s\n", dry ? " (--dry-run)" : "");
         return STATUS_GOOD;
     }
-    const int code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL, why, sizeof why);
+    const int code = sfid_app_init(opt, SFID_INIT_UPGRADE | (forced ? SFID_INIT_FORCE : 0), NULL,
+                                   why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
     return show_upgraded(opt);
@@ -142,7 +156,8 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
 
 /* ---- ordinal: --------------------------------------------------------------- */
 
-/* Opens and closes a generator that waits for nothing: its mark is here then, and the next process does not wait either. */
+/* Opens and closes a generator that waits for nothing: its mark is here then, and the next process
+ * does not wait either. */
 static int begin_ordinal(sfid_options *opt) {
     sfid *g = NULL;
     sfid_status_info st = {.pid = -1};
@@ -152,10 +167,11 @@ static int begin_ordinal(sfid_options *opt) {
     if (status != STATUS_GOOD)
         return status;
     (void)!sfid_status(g, &st);
-    out_print("app       %s\npid       %" PRId64 "\n"
-              "asserted  no process with this pid runs on another host, or ended there less than a window\n"
-              "          (lead_ms + max_ahead_ms) and the skew budget (%" PRIu32 " ms) ago\n",
-              opt->app, st.pid, opt->skew_budget_ms);
+    out_print(
+        "app       %s\npid       %" PRId64 "\n"
+        "asserted  no process with this pid runs on another host, or ended there less than a window\n"
+        "          (lead_ms + max_ahead_ms) and the skew budget (%" PRIu32 " ms) ago\n",
+        opt->app, st.pid, opt->skew_budget_ms);
     if (st.ahead_ms > 0) {
         date_text(open, moment_now().unix_ms + st.ahead_ms);
         out_print("found     a mark up to %s; it stays\n", open);
@@ -185,11 +201,12 @@ static void show_wrong(const sfid_options *opt, int64_t pid, const sfid_mark_inf
     date_text(until, found->until_unix_ms);
     date_text(now, found->clock_unix_ms);
     date_text(from, found->clock_unix_ms + found->reach_ms);
-    out_print("app       %s\npid       %" PRId64 "\nfound     a mark up to %s\nclock     %s\n"
-              "asserted  the clock was wrong when the mark was written, and is right now. Of the IDs with this\n"
-              "          pid that are dated from %s to %s none is kept,\n"
-              "          or the pid is not used when that time comes\n",
-              opt->app, pid, until, now, from, until);
+    out_print(
+        "app       %s\npid       %" PRId64 "\nfound     a mark up to %s\nclock     %s\n"
+        "asserted  the clock was wrong when the mark was written, and is right now. Of the IDs with this\n"
+        "          pid that are dated from %s to %s none is kept,\n"
+        "          or the pid is not used when that time comes\n",
+        opt->app, pid, until, now, from, until);
 }
 
 static bool agreed(void) {
@@ -240,12 +257,16 @@ static bool fit(const struct args *args) {
     if (args->value[DRY_RUN] && !args->value[UPGRADE])
         why = "--dry-run goes with --upgrade";
     else if ((pid || args->value[MAX_AHEAD]) && !wrong)
-        why = pid ? "--pid goes with --clock-was-wrong" : "--max-ahead-ms goes with --clock-was-wrong";
-    else if (wrong && (args->value[UPGRADE] || (store != NULL) == pid || (store && strncmp(store, "ordinal:", 8) != 0)))
+        why = pid ? "--pid goes with --clock-was-wrong"
+                  : "--max-ahead-ms goes with --clock-was-wrong";
+    else if (wrong && (args->value[UPGRADE] || (store != NULL) == pid ||
+                       (store && strncmp(store, "ordinal:", 8) != 0)))
         why = args->value[UPGRADE] ? "--clock-was-wrong and --upgrade cannot be used together"
                                    : "--clock-was-wrong needs either --pid or --store ordinal:";
-    else if (args->value[RANGE] && (wrong || args->value[UPGRADE] || args->value[FORCE] || strncmp(store, "ordinal:", 8) == 0))
-        why = "--range goes with neither --force nor --upgrade nor --clock-was-wrong, nor with ordinal:";
+    else if (args->value[RANGE] && (wrong || args->value[UPGRADE] || args->value[FORCE] ||
+                                    strncmp(store, "ordinal:", 8) == 0))
+        why =
+            "--range goes with neither --force nor --upgrade nor --clock-was-wrong, nor with ordinal:";
     if (why)
         say("init: %s", why);
     return why == NULL;
@@ -261,8 +282,9 @@ static int run_init(const struct args *args) {
     if (!args_no_operands(args, "; use --app to name the app") ||
         !args_given(args, needed, args->value[PID] ? 1 : COUNT_OF(needed)))
         return usage(args->command);
-    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) || !app_options(args, RUN_DIR, &opt) ||
-        !args_option(args, MAX_AHEAD, &opt, max_ahead_ms) || !args_number(args, PID, INT64_MAX, &pid))
+    if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
+        !app_options(args, RUN_DIR, &opt) || !args_option(args, MAX_AHEAD, &opt, max_ahead_ms) ||
+        !args_number(args, PID, INT64_MAX, &pid))
         return STATUS_USAGE;
     if (!fit(args))
         return usage(args->command);
@@ -290,35 +312,37 @@ static int run_init(const struct args *args) {
 
 const struct command command_init = {
     .name = "init",
-    .synopsis = "--app APP {--store STORE | --pid PID} [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--range] "
-                "[--clock-was-wrong [--max-ahead-ms MS]] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
-                "[--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "--app APP {--store STORE | --pid PID} [--layout LAYOUT] [--force] [--upgrade [--dry-run]] [--range] "
+        "[--clock-was-wrong [--max-ahead-ms MS]] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
+        "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "let a new app at a Redis server, or a new ordinal, begin at once",
-    .about = "Run it only if one of these is true: no process of APP is running anywhere, and no host that\n"
-             "has run one within the time of a lease is cut off from the server; or none of them has\n"
-             "reached the server for the time of a lease and the skew budget. The server then grants\n"
-             "pids without a record at once. Otherwise it waits that long, because it cannot tell a new\n"
-             "app from one whose records were lost.\n\n"
-             "While a pid is held, or may be, init names the holders, says until when, and ends with\n"
-             "status 75. Wait until then: what a killed process has left runs out. --force goes ahead\n"
-             "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
-             "repeating the command does no harm.\n\n"
-             "--upgrade is the way from an older version whose records this one refuses: end all processes\n"
-             "of APP, run it once, then start those of this version. It shows what it is going to discard.\n"
-             "While a pid may be in use it changes nothing, also with --force.\n\n"
-             "--range changes nothing but the pids that APP has at the server, while processes run: to those\n"
-             "of pids=MIN-MAX in STORE, or without it to all. While a pid that would go may be in use, it\n"
-             "says until when, and ends with status 75. It states that no other server has lent a pid that\n"
-             "is new here since the skew budget before now.\n\n"
-             "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
-             "wait on this host, although its mark was not here.\n\n"
-             "--clock-was-wrong is for a fixed PID, or an ordinal, whose mark on this host was written while\n"
-             "the clock was ahead: it cannot be used before that date. Correct the clock first. The command\n"
-             "shows both dates, asks for the statement, and lowers the mark; the first ID comes a minute\n"
-             "later. It refuses while a process has the pid, and if the mark is not too far ahead. If the\n"
-             "clock was right, IDs repeat. LAYOUT is then the one that APP has here. Give --max-ahead-ms\n"
-             "and lead_ms (in STORE) if APP's processes have more than the defaults.\n\n"
-             "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
+    .about =
+        "Run it only if one of these is true: no process of APP is running anywhere, and no host that\n"
+        "has run one within the time of a lease is cut off from the server; or none of them has\n"
+        "reached the server for the time of a lease and the skew budget. The server then grants\n"
+        "pids without a record at once. Otherwise it waits that long, because it cannot tell a new\n"
+        "app from one whose records were lost.\n\n"
+        "While a pid is held, or may be, init names the holders, says until when, and ends with\n"
+        "status 75. Wait until then: what a killed process has left runs out. --force goes ahead\n"
+        "all the same; if a process is running, IDs may then repeat. Leases stay as they are, and\n"
+        "repeating the command does no harm.\n\n"
+        "--upgrade is the way from an older version whose records this one refuses: end all processes\n"
+        "of APP, run it once, then start those of this version. It shows what it is going to discard.\n"
+        "While a pid may be in use it changes nothing, also with --force.\n\n"
+        "--range changes nothing but the pids that APP has at the server, while processes run: to those\n"
+        "of pids=MIN-MAX in STORE, or without it to all. While a pid that would go may be in use, it\n"
+        "says until when, and ends with status 75. It states that no other server has lent a pid that\n"
+        "is new here since the skew budget before now.\n\n"
+        "With ordinal: it states the same of the pid alone, for other hosts: the pid then needs no\n"
+        "wait on this host, although its mark was not here.\n\n"
+        "--clock-was-wrong is for a fixed PID, or an ordinal, whose mark on this host was written while\n"
+        "the clock was ahead: it cannot be used before that date. Correct the clock first. The command\n"
+        "shows both dates, asks for the statement, and lowers the mark; the first ID comes a minute\n"
+        "later. It refuses while a process has the pid, and if the mark is not too far ahead. If the\n"
+        "clock was right, IDs repeat. LAYOUT is then the one that APP has here. Give --max-ahead-ms\n"
+        "and lead_ms (in STORE) if APP's processes have more than the defaults.\n\n"
+        "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run_init,
 };

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * keep.c - sfid keep: holds spare pids, and gives them to newcomers once the server has forgotten the app.
+ * keep.c - sfid keep: holds spare pids, and gives them to newcomers once the server has forgotten
+ * the app.
  *
- * Each spare is a generator that generates nothing. When an answer shows that a new era has begun, its lease has just been
- * renewed: a released pid of this era can be claimed at once, before any other. So the spares are closed then, and leased anew
- * when the server grants pids to all again.
+ * Each spare is a generator that generates nothing. When an answer shows that a new era has begun,
+ * its lease has just been renewed: a released pid of this era can be claimed at once, before any
+ * other. So the spares are closed then, and leased anew when the server grants pids to all again.
  */
 #include "lease/keep.h"
 
@@ -68,7 +69,8 @@ static int fill(void) {
         atomic_store(&spare->renewed, false);
         const int code = sfid_open(&spare->g, &keep.opt);
         if (code < 0) {
-            say("keep: %zu of %zu spares are held: %s", keep.held, keep.count, sfid_last_error(spare->g));
+            say("keep: %zu of %zu spares are held: %s", keep.held, keep.count,
+                sfid_last_error(spare->g));
             sfid_close(spare->g);
             spare->g = NULL;
             return code;
@@ -78,7 +80,8 @@ static int fill(void) {
     return 0;
 }
 
-/* Releases each spare as soon as the new era knows it. Those that it does not know in time run out. */
+/* Releases each spare as soon as the new era knows it. Those that it does not know in time run
+ * out. */
 static void release_all(void) {
     const int64_t most_ms = 3 * HEARTBEAT_MS;
     size_t given = 0;
@@ -94,10 +97,12 @@ static void release_all(void) {
         }
         nap(LOOK_MS);
     }
-    say("keep: the server has forgotten the app; %zu spare pid%s released for newcomers", given, given == 1 ? " was" : "s were");
+    say("keep: the server has forgotten the app; %zu spare pid%s released for newcomers", given,
+        given == 1 ? " was" : "s were");
 }
 
-/* Waits until the server grants pids without a record: a spare leased earlier would take one that was just released. */
+/* Waits until the server grants pids without a record: a spare leased earlier would take one that
+ * was just released. */
 static void wait_until_open(void) {
     sfid_app_info info;
     char why[SFID_WHY_LEN];
@@ -135,7 +140,8 @@ static int run_keep(const struct args *args) {
     struct any_layout layout;
     uint64_t count;
     keep.opt = (sfid_options)SFID_OPTIONS_INIT;
-    if (!args_no_operands(args, "; use --spares N to say how many pids to hold") || !args_given(args, needed, COUNT_OF(needed)))
+    if (!args_no_operands(args, "; use --spares N to say how many pids to hold") ||
+        !args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, APP, &keep.opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !args_number(args, SPARES, SPARES_MOST, &count) || !app_options(args, RUN_DIR, &keep.opt))
@@ -160,16 +166,18 @@ static int run_keep(const struct args *args) {
 
 const struct command command_keep = {
     .name = "keep",
-    .synopsis = "--app APP --store STORE --spares N [--layout LAYOUT] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] "
-                "[--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "--app APP --store STORE --spares N [--layout LAYOUT] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] "
+        "[--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "hold spare pids for new processes after a Redis server has forgotten an app",
-    .about = "Leases N pids and generates nothing. After a flush or a failover that lost writes, the\n"
-             "server grants no pid without a record for a while, but it grants a released pid at once.\n"
-             "So this command then releases its spares, each as soon as the server knows it again, and\n"
-             "new processes start within seconds. It leases spares anew once the server grants pids to\n"
-             "all. It runs until it gets a signal, and does not release its pids then; they come free\n"
-             "when their leases end.\n\n"
-             "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
+    .about =
+        "Leases N pids and generates nothing. After a flush or a failover that lost writes, the\n"
+        "server grants no pid without a record for a while, but it grants a released pid at once.\n"
+        "So this command then releases its spares, each as soon as the server knows it again, and\n"
+        "new processes start within seconds. It leases spares anew once the server grants pids to\n"
+        "all. It runs until it gets a signal, and does not release its pids then; they come free\n"
+        "when their leases end.\n\n"
+        "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run_keep,
 };

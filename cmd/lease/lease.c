@@ -17,13 +17,15 @@ static const struct option_spec options[] = {
     [LEASE_APP] = {"app", 0, "APP", "SFID_APP", "the app"},
     [LEASE_STORE] = {"store", 0, "STORE", "SFID_STORE", "the URL of its Redis server"},
     [LEASE_LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "its layout (sfid)"},
-    [LEASE_FORMAT] = {"format", 0, "FORMAT", NULL, "text or json; ls: also tsv, csv or prometheus (text)"},
+    [LEASE_FORMAT] = {"format", 0, "FORMAT", NULL,
+                      "text or json; ls: also tsv, csv or prometheus (text)"},
     [LEASE_ALL] = {"all", 0, NULL, NULL, "ls: also pids whose lease has run out or was released"},
     [LEASE_WATCH] = {"watch", 0, "[=SECONDS]", NULL, "ls: repeat, and show what changes (2)"},
     [LEASE_OUTPUT] = {"output", 'o', "FILE", NULL, "ls: replace this file in one step"},
     [LEASE_YES] = {"yes", 0, NULL, NULL, "release: do not ask"},
     [LEASE_RUN_DIR] = {"run-dir", 0, "DIR", "SFID_RUN_DIR", "show: the run directory of this host"},
-    [LEASE_STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR", "show: the state directory of this host"},
+    [LEASE_STATE_DIR] = {"state-dir", 0, "DIR", "SFID_STATE_DIR",
+                         "show: the state directory of this host"},
     STORE_OPTIONS(LEASE_TTL),
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -38,7 +40,8 @@ static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? action
 
 static int unknown_action(const struct args *args, const char *name) {
     const char *near = nearest(name, action_name);
-    say("lease: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
+    say("lease: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "",
+        near ? near : "", near ? "'?" : "");
     return usage(args->command);
 }
 
@@ -56,7 +59,8 @@ static int run_lease(const struct args *args) {
     if (i == COUNT_OF(actions))
         return unknown_action(args, args->operands[0]);
     if (args->operand_count > actions[i].operands) {
-        say("lease %s: unexpected argument %s", actions[i].name, QUOTE(args->operands[actions[i].operands]));
+        say("lease %s: unexpected argument %s", actions[i].name,
+            QUOTE(args->operands[actions[i].operands]));
         return usage(args->command);
     }
     if (args->operand_count < actions[i].operands) {
@@ -75,23 +79,25 @@ static int run_lease(const struct args *args) {
 
 const struct command command_lease = {
     .name = "lease",
-    .synopsis = "ls|show PID|release PID --app APP --store STORE [--layout LAYOUT] [--format text|json|tsv|csv|prometheus] [--all] "
-                "[--watch[=SECONDS]] [-o FILE] [--yes] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
-                "[--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "ls|show PID|release PID --app APP --store STORE [--layout LAYOUT] [--format text|json|tsv|csv|prometheus] [--all] "
+        "[--watch[=SECONDS]] [-o FILE] [--yes] [--run-dir DIR] [--state-dir DIR] [--ttl-ms MS] [--short-ms MS] "
+        "[--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "list who holds which pid at a Redis server, and end a lease",
-    .about = "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
-             "and its holder (machine and slot). An unshown pid may be in use: the server has begun anew\n"
-             "since, and its holder shows the lease at its next heartbeat. A foreign pid is registered by\n"
-             "a program that does not use the server's records. With --watch a terminal shows the current\n"
-             "list; elsewhere each change is a line. Format prometheus, with -o, is for the textfile\n"
-             "collector of node_exporter.\n\n"
-             "show shows all that is known about one pid, and which process of this host holds it.\n\n"
-             "release prevents a lease from being renewed. Its holder may generate IDs until the window\n"
-             "ends; then the pid is free. A running process takes another pid at its next renewal. If the\n"
-             "holder has died, release does not free the pid any earlier.\n\n"
-             "The list is empty if the server does not know the app or nobody holds a pid; standard\n"
-             "error says which. ls and show change nothing.\n\n"
-             "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
+    .about =
+        "ls lists the pids of APP that are held: how many seconds each lease lasts without renewal,\n"
+        "and its holder (machine and slot). An unshown pid may be in use: the server has begun anew\n"
+        "since, and its holder shows the lease at its next heartbeat. A foreign pid is registered by\n"
+        "a program that does not use the server's records. With --watch a terminal shows the current\n"
+        "list; elsewhere each change is a line. Format prometheus, with -o, is for the textfile\n"
+        "collector of node_exporter.\n\n"
+        "show shows all that is known about one pid, and which process of this host holds it.\n\n"
+        "release prevents a lease from being renewed. Its holder may generate IDs until the window\n"
+        "ends; then the pid is free. A running process takes another pid at its next renewal. If the\n"
+        "holder has died, release does not free the pid any earlier.\n\n"
+        "The list is empty if the server does not know the app or nobody holds a pid; standard\n"
+        "error says which. ls and show change nothing.\n\n"
+        "Pass a URL with a password in $SFID_STORE: other users can read a command line.\n",
     .options = options,
     .run = run_lease,
 };

@@ -40,20 +40,24 @@ static void tell(const struct ls *ls, const struct leases *leases) {
     if (info->state == SFID_APP_UNKNOWN) {
         say("%s does not know app %s: the app is new, or its records were lost", info->server, app);
     } else if (info->state == SFID_APP_FORGOTTEN) {
-        say("%s: the records of app %s are from before a restart or failover; the next change discards them", info->server, app);
+        say("%s: the records of app %s are from before a restart or failover; the next change discards them",
+            info->server, app);
     } else if (info->state == SFID_APP_BARRED) {
-        say("%s: the records of app %s are of an older version of libsfid; see sfid init --upgrade", info->server, app);
+        say("%s: the records of app %s are of an older version of libsfid; see sfid init --upgrade",
+            info->server, app);
     } else if (info->open_unix_ms > info->server_unix_ms) {
         date_text(open, info->open_unix_ms);
         say("%s: pids of app %s without a record are granted from %s on", info->server, app, open);
     }
     if (info->known_unix_ms > info->server_unix_ms) {
         date_text(open, info->known_unix_ms);
-        say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server, leases_unknown(info), app, open);
+        say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server,
+            leases_unknown(info), app, open);
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
-        say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)", info->server, app, info->run_out,
-            info->released, info->run_out + info->released > 0 ? "; use --all to list them" : "");
+        say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)",
+            info->server, app, info->run_out, info->released,
+            info->run_out + info->released > 0 ? "; use --all to list them" : "");
 }
 
 static void show_leases(const struct ls *ls, const struct leases *leases) {
@@ -63,7 +67,8 @@ static void show_leases(const struct ls *ls, const struct leases *leases) {
         leases_show(leases, ls->format);
 }
 
-/* Writes a file that readers only ever see whole. It first has another name, which collectors ignore. */
+/* Writes a file that readers only ever see whole. It first has another name, which collectors
+ * ignore. */
 static int show_to_file(const struct ls *ls, const struct leases *leases) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path) {
@@ -93,7 +98,8 @@ static int once(const struct ls *ls) {
     char why[SFID_WHY_LEN];
     int status = STATUS_GOOD;
     const int code = leases_look(&leases, ls->opt, ls->all, why);
-    const struct leases *found = leases.info.server[0] ? &leases : NULL; /* of a pool, also what some servers told */
+    /* of a pool, also what some servers told */
+    const struct leases *found = leases.info.server[0] ? &leases : NULL;
     if (ls->output)
         status = show_to_file(ls, found);
     else
@@ -107,11 +113,14 @@ static int once(const struct ls *ls) {
 /* ---- repeatedly ------------------------------------------------------------ */
 
 /* Prints a line for a changed pid. was or is may be NULL: there was or is no lease. */
-static void show_change(const struct ls *ls, const char *time, const struct lease *was, const struct lease *is) {
+static void show_change(const struct ls *ls, const char *time, const struct lease *was,
+                        const struct lease *is) {
     const struct lease *lease = is ? is : was;
-    const char *before = was ? lease_kind_name(was->kind) : "none", *after = is ? lease_kind_name(is->kind) : "none";
+    const char *before = was ? lease_kind_name(was->kind) : "none",
+               *after = is ? lease_kind_name(is->kind) : "none";
     if (ls->format == LEASE_TEXT) {
-        out_print("%s  pid %" PRIu64 "  %s -> %s  %s\n", time, lease->pid, before, after, lease->holder[0] ? lease->holder : "-");
+        out_print("%s  pid %" PRIu64 "  %s -> %s  %s\n", time, lease->pid, before, after,
+                  lease->holder[0] ? lease->holder : "-");
         return;
     }
     json_open(NULL, '{');
@@ -129,7 +138,8 @@ static void show_changes(const struct ls *ls, const struct leases *was, const st
     size_t w = 0, i = 0;
     date_text(time, is->info.server_unix_ms);
     while (w < was->count || i < is->count) {
-        const struct lease *a = w < was->count ? &was->all[w] : NULL, *b = i < is->count ? &is->all[i] : NULL;
+        const struct lease *a = w < was->count ? &was->all[w] : NULL,
+                           *b = i < is->count ? &is->all[i] : NULL;
         if (a && b && a->pid == b->pid) {
             if (a->kind != b->kind || strcmp(a->holder, b->holder) != 0)
                 show_change(ls, time, a, b);
@@ -148,9 +158,10 @@ static void redraw(const struct ls *ls, const struct leases *leases, const char 
     const sfid_app_info *info = &leases->info;
     char time[DATE_ROOM];
     date_text(time, info->server_unix_ms);
-    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64 " foreign, %" PRIu64
-              " run out, %" PRIu64 " released\n",
-              time, info->server, ls->opt->app, info->held, info->unshown, info->foreign, info->run_out, info->released);
+    out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64
+              " foreign, %" PRIu64 " run out, %" PRIu64 " released\n",
+              time, info->server, ls->opt->app, info->held, info->unshown, info->foreign,
+              info->run_out, info->released);
     if (trouble[0])
         out_print("now: %s\n", trouble);
     out_print("\n");
@@ -189,7 +200,8 @@ static bool is_read(void) {
     return poll(&fd, 1, 0) <= 0 || (fd.revents & POLLERR) == 0;
 }
 
-/* Blocks signals, which are taken between two looks, so that no look is cut short. Ignored ones (nohup) stay ignored. */
+/* Blocks signals, which are taken between two looks, so that no look is cut short. Ignored ones
+ * (nohup) stay ignored. */
 static void take_signals(sigset_t *ends) {
     static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction now;
@@ -219,7 +231,8 @@ static int watch_all(const struct ls *ls, uint64_t seconds) {
             fail_ls(ls, &watch, code, why);
         else
             see(ls, &watch, &now);
-        if (!out_flush() || (ls->output == NULL && !is_read()) || sigtimedwait(&ends, NULL, &pause) > 0)
+        if (!out_flush() || (ls->output == NULL && !is_read()) ||
+            sigtimedwait(&ends, NULL, &pause) > 0)
             break;
     }
     leases_forget(&watch.before);
@@ -228,7 +241,8 @@ static int watch_all(const struct ls *ls, uint64_t seconds) {
 
 int lease_ls(const struct args *args, const sfid_options *opt) {
     const char *seconds = args->value[LEASE_WATCH];
-    struct ls ls = {opt, args_choice(args, LEASE_FORMAT, formats), args->value[LEASE_ALL] != NULL, args->value[LEASE_OUTPUT]};
+    struct ls ls = {opt, args_choice(args, LEASE_FORMAT, formats), args->value[LEASE_ALL] != NULL,
+                    args->value[LEASE_OUTPUT]};
     uint64_t every = 2;
     if (ls.format < 0)
         return STATUS_USAGE;

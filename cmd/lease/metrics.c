@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans are in seconds. */
+/* metrics.c - writes leases for Prometheus (prometheus.io, "Exposition formats"). Times and spans
+ * are in seconds. */
 #include "lease/metrics.h"
 
 #include "io/digits.h"
@@ -8,7 +9,9 @@
 
 #include <inttypes.h>
 
-static void head(const char *name, const char *help) { out_print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name); }
+static void head(const char *name, const char *help) {
+    out_print("# HELP %s %s\n# TYPE %s gauge\n", name, help, name);
+}
 
 static void label(const char *name, const char *value, bool first) {
     out_print("%s%s=\"", first ? "{" : ",", name);
@@ -38,8 +41,9 @@ static void put_pids(const sfid_options *opt, const sfid_app_info *info) {
     const struct {
         const char *state;
         uint64_t count;
-    } states[] = {{"held", info->held},       {"unshown", info->unshown}, {"unknown", leases_unknown(info)},
-                  {"foreign", info->foreign}, {"run-out", info->run_out}, {"released", info->released}};
+    } states[] = {
+        {"held", info->held},       {"unshown", info->unshown}, {"unknown", leases_unknown(info)},
+        {"foreign", info->foreign}, {"run-out", info->run_out}, {"released", info->released}};
     head("sfid_app_pids", "Pids by state; held ones include those that are ending.");
     for (size_t i = 0; i < COUNT_OF(states); i++) {
         begin_metric("sfid_app_pids", opt);
@@ -57,7 +61,8 @@ static void put_left(const sfid_options *opt, int64_t now_ms) {
     head("sfid_app_layout_left_seconds", "Time left until the layout ends.");
     begin_metric("sfid_app_layout_left_seconds", opt);
     end_seconds(left.end_ms);
-    head("sfid_app_crossing_left_seconds", "Time left until IDs reach 2^53, or get another decimal digit; +Inf: they do not.");
+    head("sfid_app_crossing_left_seconds",
+         "Time left until IDs reach 2^53, or get another decimal digit; +Inf: they do not.");
     begin_metric("sfid_app_crossing_left_seconds", opt);
     label("at", "2^53", false);
     end_seconds(left.inexact_ms);
@@ -75,7 +80,8 @@ static void put_times(const sfid_options *opt, const sfid_app_info *info) {
     end_seconds(info->server_unix_ms);
     if (info->open_unix_ms < 0)
         return;
-    head("sfid_app_open_timestamp_seconds", "When the server begins to grant pids without a record; 0: it does already.");
+    head("sfid_app_open_timestamp_seconds",
+         "When the server begins to grant pids without a record; 0: it does already.");
     begin_metric("sfid_app_open_timestamp_seconds", opt);
     end_seconds(info->open_unix_ms);
 }
@@ -88,7 +94,8 @@ static void put_leases(const sfid_options *opt, const struct leases *leases) {
         if (!lease_is_busy(lease->kind) || lease->until_unix_ms < 0)
             continue;
         if (first)
-            head("sfid_lease_expiry_timestamp_seconds", "When a lease ends unless it is renewed, by the server's clock.");
+            head("sfid_lease_expiry_timestamp_seconds",
+                 "When a lease ends unless it is renewed, by the server's clock.");
         first = false;
         *put_dec(pid, lease->pid) = '\0';
         begin_metric("sfid_lease_expiry_timestamp_seconds", opt);
@@ -105,12 +112,14 @@ void leases_metrics(const sfid_options *opt, const struct leases *leases) {
     out_print("} %d\n", leases != NULL);
     if (leases == NULL)
         return;
-    head("sfid_app_known", "Whether the server knows the app, and has not forgotten it by a restart or failover.");
+    head("sfid_app_known",
+         "Whether the server knows the app, and has not forgotten it by a restart or failover.");
     begin_metric("sfid_app_known", opt);
     out_print("} %d\n", leases->info.state == SFID_APP_KNOWN);
     put_pids(opt, &leases->info);
     put_times(opt, &leases->info);
-    head("sfid_app_ahead_seconds", "How far the next tick of a released pid is ahead of the server's clock, at most.");
+    head("sfid_app_ahead_seconds",
+         "How far the next tick of a released pid is ahead of the server's clock, at most.");
     begin_metric("sfid_app_ahead_seconds", opt);
     end_seconds(leases->ahead_ms);
     put_left(opt, leases->info.server_unix_ms);

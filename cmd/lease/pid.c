@@ -26,7 +26,8 @@ static const char *const formats[] = {"text", "json", NULL};
 static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t *pid) {
     if (read_u64(args->operands[1], option_max_pid(opt), pid))
         return true;
-    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0], QUOTE(args->operands[1]), option_max_pid(opt));
+    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0],
+        QUOTE(args->operands[1]), option_max_pid(opt));
     return false;
 }
 
@@ -56,7 +57,8 @@ static void look_here(struct here *here, const sfid_options *opt, const char *ho
     snprintf(here->path, sizeof here->path, "%s/%s/%s", run, opt->app, number + 1);
     if (!here->ours || strchr(number, '/') || lstat(here->path, &st) < 0)
         return;
-    here->slot = (struct slot){.path = here->path, .inode = st.st_ino, .map_inode = st.st_ino, .major = major(st.st_dev)};
+    here->slot = (struct slot){
+        .path = here->path, .inode = st.st_ino, .map_inode = st.st_ino, .major = major(st.st_dev)};
     here->slot.map_major = here->slot.major;
     here->slot.minor = here->slot.map_minor = minor(st.st_dev);
     here->app = (struct app){.slots = &here->slot, .slot_count = 1};
@@ -70,12 +72,14 @@ static void show_here_text(const struct here *here) {
     else if (!here->ours)
         out_print("here       no: this machine is %s\n", here->machine);
     else if (here->slot.holder_count == 0)
-        out_print("here       yes, but no process %sholds its slot: the next process of the app resumes it\n",
-                  here->survey.hidden ? "visible to this user " : "");
+        out_print(
+            "here       yes, but no process %sholds its slot: the next process of the app resumes it\n",
+            here->survey.hidden ? "visible to this user " : "");
     for (size_t i = 0; i < here->slot.holder_count; i++) {
-        const struct quoted name = quote(here->slot.holders[i].name, strlen(here->slot.holders[i].name));
-        out_print("%-9s  %s process %" PRId64 " (%.*s)\n", i ? "" : "here", i ? "and" : "yes, by", here->slot.holders[i].process,
-                  (int)strlen(name.text) - 2, name.text + 1);
+        const struct quoted name =
+            quote(here->slot.holders[i].name, strlen(here->slot.holders[i].name));
+        out_print("%-9s  %s process %" PRId64 " (%.*s)\n", i ? "" : "here", i ? "and" : "yes, by",
+                  here->slot.holders[i].process, (int)strlen(name.text) - 2, name.text + 1);
     }
 }
 
@@ -98,8 +102,8 @@ static void put_time(const char *label, int64_t unix_ms, int64_t now_ms) {
     char date[DATE_ROOM];
     const int64_t away = (unix_ms - now_ms) / 1000;
     date_text(date, unix_ms);
-    out_print(unix_ms <= now_ms ? "%-9s  %s, %" PRId64 " s ago\n" : "%-9s  %s, in %" PRId64 " s\n", label, date,
-              away < 0 ? -away : away);
+    out_print(unix_ms <= now_ms ? "%-9s  %s, %" PRId64 " s ago\n" : "%-9s  %s, in %" PRId64 " s\n",
+              label, date, away < 0 ? -away : away);
 }
 
 static void show_free_text(const sfid_pid_info *info) {
@@ -108,7 +112,8 @@ static void show_free_text(const sfid_pid_info *info) {
     if (info->free_unix_ms == 0)
         out_print("free       now\n");
     else if (info->free_unix_ms > 0)
-        out_print("free       from %s on%s\n", date, info->kind == SFID_LEASE_HELD ? ", unless it is renewed" : "");
+        out_print("free       from %s on%s\n", date,
+                  info->kind == SFID_LEASE_HELD ? ", unless it is renewed" : "");
 }
 
 static void show_pid_text(const sfid_pid_info *info) {
@@ -121,12 +126,14 @@ static void show_pid_text(const sfid_pid_info *info) {
     if (info->renewed_unix_ms >= 0)
         put_time("renewed", info->renewed_unix_ms, info->server_unix_ms);
     if (info->until_unix_ms >= 0)
-        put_time(info->kind == SFID_LEASE_RELEASED ? "used till" : "until", info->until_unix_ms, info->server_unix_ms);
+        put_time(info->kind == SFID_LEASE_RELEASED ? "used till" : "until", info->until_unix_ms,
+                 info->server_unix_ms);
     show_free_text(info);
     if (info->nonce[0])
         out_print("nonce      %s\n", info->nonce);
     if (info->registered[0])
-        out_print("registered %s%s\n", info->registered, info->registered_until < 0 ? ", with no known end" : "");
+        out_print("registered %s%s\n", info->registered,
+                  info->registered_until < 0 ? ", with no known end" : "");
 }
 
 static void put_json_time(const char *name, const char *number, int64_t unix_ms) {
@@ -192,11 +199,12 @@ int lease_show(const struct args *args, const sfid_options *opt) {
 static void explain(const sfid_pid_info *info) {
     char until[DATE_ROOM];
     date_text(until, info->until_unix_ms);
-    out_print("pid %" PRIu64 " is held by %s until %s, %" PRId64 " s from now.\n"
-              "Its lease will not be renewed again. A running process may generate IDs with it until then,\n"
-              "and takes another pid at its next renewal. The pid is granted again only after that. If no\n"
-              "process is running, the lease ends at that time without this command as well.\n",
-              info->pid, info->holder, until, info->left_ms > 0 ? info->left_ms / 1000 : 0);
+    out_print(
+        "pid %" PRIu64 " is held by %s until %s, %" PRId64 " s from now.\n"
+        "Its lease will not be renewed again. A running process may generate IDs with it until then,\n"
+        "and takes another pid at its next renewal. The pid is granted again only after that. If no\n"
+        "process is running, the lease ends at that time without this command as well.\n",
+        info->pid, info->holder, until, info->left_ms > 0 ? info->left_ms / 1000 : 0);
 }
 
 static bool agreed(void) {
@@ -219,9 +227,12 @@ static int report(const sfid_pid_info *info, bool json) {
         show_pid_json(info);
         json_end();
     } else if (info->free_unix_ms > 0)
-        out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free from %s on\n", info->pid, from);
+        out_print("pid %" PRIu64
+                  ": the lease will not be renewed, and the pid is free from %s on\n",
+                  info->pid, from);
     else
-        out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free\n", info->pid);
+        out_print("pid %" PRIu64 ": the lease will not be renewed, and the pid is free\n",
+                  info->pid);
     return STATUS_GOOD;
 }
 
@@ -234,14 +245,17 @@ int lease_release(const struct args *args, const sfid_options *opt) {
     if (format < 0 || !read_pid(args, opt, &pid))
         return STATUS_USAGE;
     if (!yes && (format == 1 || !isatty(STDIN_FILENO))) {
-        say("lease release: %s; use --yes to go ahead",
-            format == 1 ? "with --format json nothing is asked" : "standard input is not a terminal");
+        say("lease release: %s; use --yes to go ahead", format == 1
+                                                            ? "with --format json nothing is asked"
+                                                            : "standard input is not a terminal");
         return STATUS_USAGE;
     }
     int code = sfid_pid_look(opt, pid, &info, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
-    if (!yes && info.there && (info.kind == SFID_LEASE_HELD || info.kind == SFID_LEASE_RUN_OUT || info.kind == SFID_LEASE_ENDING)) {
+    if (!yes && info.there &&
+        (info.kind == SFID_LEASE_HELD || info.kind == SFID_LEASE_RUN_OUT ||
+         info.kind == SFID_LEASE_ENDING)) {
         explain(&info);
         if (!agreed()) {
             say("lease release: nothing was changed");

@@ -13,14 +13,16 @@
 
 const char *lease_kind_name(sfid_lease_kind kind) {
     static const char *const names[] = {
-        [SFID_LEASE_HELD] = "held",       [SFID_LEASE_RUN_OUT] = "run-out", [SFID_LEASE_RELEASED] = "released",
-        [SFID_LEASE_FOREIGN] = "foreign", [SFID_LEASE_ENDING] = "ending",   [SFID_LEASE_UNSHOWN] = "unshown"};
+        [SFID_LEASE_HELD] = "held",         [SFID_LEASE_RUN_OUT] = "run-out",
+        [SFID_LEASE_RELEASED] = "released", [SFID_LEASE_FOREIGN] = "foreign",
+        [SFID_LEASE_ENDING] = "ending",     [SFID_LEASE_UNSHOWN] = "unshown"};
     const bool known = kind >= SFID_LEASE_HELD && kind < COUNT_OF(names);
     return known ? names[kind] : "unknown"; /* from a library newer than this command */
 }
 
 bool lease_is_busy(sfid_lease_kind kind) {
-    return kind == SFID_LEASE_HELD || kind == SFID_LEASE_FOREIGN || kind == SFID_LEASE_ENDING || kind == SFID_LEASE_UNSHOWN;
+    return kind == SFID_LEASE_HELD || kind == SFID_LEASE_FOREIGN || kind == SFID_LEASE_ENDING ||
+           kind == SFID_LEASE_UNSHOWN;
 }
 
 /* ---- looking up ------------------------------------------------------------ */
@@ -74,12 +76,15 @@ void leases_forget(struct leases *leases) {
 uint64_t leases_unknown(const sfid_app_info *info) {
     if (info->known_unix_ms <= info->server_unix_ms)
         return 0;
-    return info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->unshown - info->run_out - info->released;
+    return info->pid_max - info->pid_min + 1 - info->held - info->foreign - info->unshown -
+           info->run_out - info->released;
 }
 
 /* ---- lists ----------------------------------------------------------------- */
 
-static bool has_end(const struct lease *lease) { return lease_is_busy(lease->kind) && lease->until_unix_ms >= 0; }
+static bool has_end(const struct lease *lease) {
+    return lease_is_busy(lease->kind) && lease->until_unix_ms >= 0;
+}
 
 static void show_lease_text(const struct lease *lease) {
     char left[24] = "-";
@@ -123,8 +128,8 @@ static void show_columns(const struct lease *lease, char separator) {
         date_text(until, lease->until_unix_ms);
         snprintf(left, sizeof left, "%" PRId64, lease->left_ms);
     }
-    out_print("%" PRIu64 "%c%s%c%s%c%s%c", lease->pid, separator, lease_kind_name(lease->kind), separator, until, separator, left,
-              separator);
+    out_print("%" PRIu64 "%c%s%c%s%c%s%c", lease->pid, separator, lease_kind_name(lease->kind),
+              separator, until, separator, left, separator);
     if (separator == ',')
         put_csv(lease->holder);
     else
@@ -137,7 +142,8 @@ void leases_show(const struct leases *leases, int format) {
     if (format == LEASE_TEXT && leases->count > 0)
         out_print("%-5s  %-8s  %7s  %s\n", "pid", "state", "seconds", "holder");
     if (format == LEASE_TSV || format == LEASE_CSV)
-        out_print("pid%cstate%cuntil%cleft_ms%cholder\n", separator, separator, separator, separator);
+        out_print("pid%cstate%cuntil%cleft_ms%cholder\n", separator, separator, separator,
+                  separator);
     for (size_t i = 0; i < leases->count && out_good(); i++)
         if (format == LEASE_TEXT)
             show_lease_text(&leases->all[i]);

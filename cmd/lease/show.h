@@ -23,7 +23,8 @@ struct leases {
     sfid_app_info info;
     struct lease *all;
     size_t count, room;
-    int64_t ahead_ms; /* how far the first unused tick of a released pid is ahead of the server's clock, at most */
+    /* how far the first unused tick of a released pid is ahead of the server's clock, at most */
+    int64_t ahead_ms;
 };
 
 const char *lease_kind_name(sfid_lease_kind kind);
@@ -33,7 +34,8 @@ bool lease_is_busy(sfid_lease_kind kind);
 int leases_look(struct leases *leases, const sfid_options *opt, bool all, char why[SFID_WHY_LEN]);
 void leases_forget(struct leases *leases);
 
-/* How many pids may have a holder that the server has forgotten, and that has not shown its lease since. */
+/* How many pids may have a holder that the server has forgotten, and that has not shown its lease
+ * since. */
 uint64_t leases_unknown(const sfid_app_info *info);
 
 /* Lists leases in any format but Prometheus. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ec2.c - asks the metadata service of EC2, version 2: a token first, which the other requests name. */
+/* ec2.c - asks the metadata service of EC2, version 2: a token first, which the other requests
+ * name. */
 #include "net/ec2.h"
 
 #include "io/say.h"
@@ -20,10 +21,12 @@ static bool fail(int status, const char *what, const char *why) {
     return false;
 }
 
-/* Finds the service. A path in the endpoint would not be the service's, so only a slash is passed over. */
+/* Finds the service. A path in the endpoint would not be the service's, so only a slash is passed
+ * over. */
 static bool find_service(struct address *address) {
     static const char scheme[] = "http://";
-    const char *disabled = getenv("AWS_EC2_METADATA_DISABLED"), *given = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
+    const char *disabled = getenv("AWS_EC2_METADATA_DISABLED"),
+               *given = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if (disabled && strcasecmp(disabled, "true") == 0)
         return fail(STATUS_UNREACHABLE, "$AWS_EC2_METADATA_DISABLED is true", "");
     const char *text = given && *given ? given : "http://169.254.169.254";
@@ -31,12 +34,14 @@ static bool find_service(struct address *address) {
     const size_t len = strlen(text + begin), slash = len > 0 && text[begin + len - 1] == '/';
     if (begin > 0 && address_read(text + begin, len - slash, "80", address) && address->port[0])
         return true;
-    return fail(STATUS_CONFIG, "$AWS_EC2_METADATA_SERVICE_ENDPOINT is not an address such as http://169.254.169.254", "");
+    return fail(
+        STATUS_CONFIG,
+        "$AWS_EC2_METADATA_SERVICE_ENDPOINT is not an address such as http://169.254.169.254", "");
 }
 
 /* Returns the status of HTTP, or 0 with why set. */
-static int ask_once(const struct address *address, const char *what, const char *more, char text[EC2_FACT + 1],
-                    char why[PEER_WHY]) {
+static int ask_once(const struct address *address, const char *what, const char *more,
+                    char text[EC2_FACT + 1], char why[PEER_WHY]) {
     static char room[HTTP_HEAD + EC2_FACT + 8];
     struct peer peer;
     struct http_answer answer = {0, NULL, 0};
@@ -45,7 +50,8 @@ static int ask_once(const struct address *address, const char *what, const char 
         if (!http_ask(&peer, address, what, more, room, sizeof room, &answer))
             status = 0;
         else if (answer.len > EC2_FACT || strlen(answer.body) != answer.len)
-            snprintf(peer.why, sizeof peer.why, "the answer is longer than %d bytes, or not text", EC2_FACT);
+            snprintf(peer.why, sizeof peer.why, "the answer is longer than %d bytes, or not text",
+                     EC2_FACT);
         else
             status = answer.status;
         peer_close(&peer);
@@ -59,7 +65,8 @@ static int ask_once(const struct address *address, const char *what, const char 
 }
 
 /* Tries again what may be over by then. */
-static bool ask(const struct address *address, const char *what, const char *more, char text[EC2_FACT + 1]) {
+static bool ask(const struct address *address, const char *what, const char *more,
+                char text[EC2_FACT + 1]) {
     char why[PEER_WHY] = "";
     for (int i = 0; i < TRIES; i++) {
         const int status = ask_once(address, what, more, text, why);
@@ -83,7 +90,8 @@ bool ec2_ask(const char *fact, char text[EC2_FACT + 1]) {
     if (!find_service(&address))
         return false;
     if (token[0] == '\0' &&
-        !ask(&address, "PUT /latest/api/token", "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n", token)) {
+        !ask(&address, "PUT /latest/api/token",
+             "X-aws-ec2-metadata-token-ttl-seconds: 60\r\nContent-Length: 0\r\n", token)) {
         token[0] = '\0';
         return false;
     }

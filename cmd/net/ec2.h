@@ -8,8 +8,9 @@
 #define EC2_FACT 1024 /* longest answer */
 
 /*
- * Asks for a fact (version 2 of the service): 1 s for each request, 3 tries. Returns false after a message and end_with().
- * $AWS_EC2_METADATA_SERVICE_ENDPOINT is another address (plain http), $AWS_EC2_METADATA_DISABLED=true forbids to ask.
+ * Asks for a fact (version 2 of the service): 1 s for each request, 3 tries. Returns false after a
+ * message and end_with(). $AWS_EC2_METADATA_SERVICE_ENDPOINT is another address (plain http),
+ * $AWS_EC2_METADATA_DISABLED=true forbids to ask.
  */
 #define EC2_ADDRESS "local-ipv4"
 #define EC2_REGION "placement/region"

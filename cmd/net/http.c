@@ -13,11 +13,13 @@ static bool failed(struct peer *peer, const char *why) {
     return false;
 }
 
-static bool send_request(struct peer *peer, const struct address *address, const char *method_path, const char *more) {
+static bool send_request(struct peer *peer, const struct address *address, const char *method_path,
+                         const char *more) {
     char request[HTTP_HEAD];
     const bool v6 = strchr(address->host, ':') != NULL, local = address->port[0] == '\0';
-    const int len = snprintf(request, sizeof request, "%s HTTP/1.0\r\nHost: %s%s%s%s%s\r\n%s\r\n", method_path, v6 ? "[" : "",
-                             local ? "localhost" : address->host, v6 ? "]" : "", local ? "" : ":", address->port, more);
+    const int len = snprintf(request, sizeof request, "%s HTTP/1.0\r\nHost: %s%s%s%s%s\r\n%s\r\n",
+                             method_path, v6 ? "[" : "", local ? "localhost" : address->host,
+                             v6 ? "]" : "", local ? "" : ":", address->port, more);
     if (len < 0 || (size_t)len >= sizeof request)
         return failed(peer, "the request is too long");
     return peer_send(peer, request, (size_t)len);
@@ -50,8 +52,8 @@ static bool read_head(struct peer *peer, const char *head, int *status, size_t *
     return true;
 }
 
-bool http_ask(struct peer *peer, const struct address *address, const char *method_path, const char *more, char *room, size_t size,
-              struct http_answer *answer) {
+bool http_ask(struct peer *peer, const struct address *address, const char *method_path,
+              const char *more, char *room, size_t size, struct http_answer *answer) {
     size_t filled = 0, length = SIZE_MAX;
     char *body = NULL;
     if (!send_request(peer, address, method_path, more))

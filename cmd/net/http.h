@@ -14,10 +14,11 @@ struct http_answer {
 };
 
 /*
- * Sends a request of HTTP/1.0, so that the answer is never chunked. method_path: such as "GET /x". more: further header lines,
- * each with its line end. The room holds head and body. Returns false, with peer->why set, if there is no whole answer.
+ * Sends a request of HTTP/1.0, so that the answer is never chunked. method_path: such as "GET /x".
+ * more: further header lines, each with its line end. The room holds head and body. Returns false,
+ * with peer->why set, if there is no whole answer.
  */
-bool http_ask(struct peer *peer, const struct address *address, const char *method_path, const char *more, char *room, size_t size,
-              struct http_answer *answer);
+bool http_ask(struct peer *peer, const struct address *address, const char *method_path,
+              const char *more, char *room, size_t size, struct http_answer *answer);
 
 #endif

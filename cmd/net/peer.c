@@ -43,7 +43,8 @@ bool address_read(const char *text, size_t len, const char *default_port, struct
     static const char scheme[] = "unix:/";
     if (len >= sizeof scheme && memcmp(text, scheme, sizeof scheme - 1) == 0) {
         address->port[0] = '\0';
-        return len - 5 < sizeof((struct sockaddr_un *)0)->sun_path && copy(address->host, sizeof address->host, text + 5, len - 5);
+        return len - 5 < sizeof((struct sockaddr_un *)0)->sun_path &&
+               copy(address->host, sizeof address->host, text + 5, len - 5);
     }
     const bool brackets = len > 0 && text[0] == '[';
     const char *end = memchr(text, brackets ? ']' : ':', len);
@@ -51,7 +52,8 @@ bool address_read(const char *text, size_t len, const char *default_port, struct
     if (brackets && end == NULL)
         return false;
     const char *rest = text + host + brackets, *all = text + len;
-    if (!is_host(text, host) || !copy(address->host, sizeof address->host, text + brackets, host - brackets))
+    if (!is_host(text, host) ||
+        !copy(address->host, sizeof address->host, text + brackets, host - brackets))
         return false;
     if (rest == all)
         return read_port(default_port, strlen(default_port), address->port);
@@ -103,7 +105,8 @@ static void *look_up_name(void *lookup) {
     return NULL;
 }
 
-/* The system's resolver knows no time limit, so it has a thread. If it is late, the thread and its memory are left behind. */
+/* The system's resolver knows no time limit, so it has a thread. If it is late, the thread and its
+ * memory are left behind. */
 static bool resolve(struct peer *peer, const struct address *address, struct addrinfo **found) {
     static const char what[] = "look-up of the name";
     pthread_t thread;
@@ -130,7 +133,9 @@ static bool resolve(struct peer *peer, const struct address *address, struct add
         }
         pthread_join(thread, NULL);
     }
-    const bool good = l->rc == 0 || failed(peer, what, l->rc == EAI_SYSTEM ? strerror(l->error) : gai_strerror(l->rc));
+    const bool good =
+        l->rc == 0 ||
+        failed(peer, what, l->rc == EAI_SYSTEM ? strerror(l->error) : gai_strerror(l->rc));
     *found = l->found;
     free(l);
     return good;
@@ -160,7 +165,8 @@ bool peer_open(struct peer *peer, const struct address *address, int timeout_ms)
     peer->deadline = monotonic_ms() + timeout_ms;
     if (address->port[0] == '\0') {
         struct sockaddr_un to = {.sun_family = AF_UNIX};
-        snprintf(to.sun_path, sizeof to.sun_path, "%.*s", (int)sizeof to.sun_path - 1, address->host);
+        snprintf(to.sun_path, sizeof to.sun_path, "%.*s", (int)sizeof to.sun_path - 1,
+                 address->host);
         return connect_to(peer, (const struct sockaddr *)&to, sizeof to);
     }
     struct addrinfo *found = NULL;

@@ -25,7 +25,8 @@ struct peer {
 bool peer_open(struct peer *peer, const struct address *address, int timeout_ms);
 void peer_close(struct peer *peer);
 
-/* Sends all bytes. Receives at least one, or returns 0 at the end. They fail with false or -1, and peer->why set. */
+/* Sends all bytes. Receives at least one, or returns 0 at the end. They fail with false or -1, and
+ * peer->why set. */
 bool peer_send(struct peer *peer, const void *bytes, size_t len);
 int64_t peer_receive(struct peer *peer, void *room, size_t size);
 

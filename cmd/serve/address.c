@@ -41,7 +41,8 @@ const char *listen_address_read(const char *text, struct listen_address *address
     if (colon == NULL || !read_u64(colon + 1, UINT16_MAX, &port))
         return "has no port from 0 to 65535; " FORMS;
     if (text[0] == '[') {
-        address->in6 = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+        address->in6 =
+            (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
         address->len = sizeof address->in6;
         if (colon[-1] != ']' || !cut_host(text + 1, colon - 1, host, sizeof host) ||
             inet_pton(AF_INET6, host, &address->in6.sin6_addr) != 1)
@@ -50,7 +51,8 @@ const char *listen_address_read(const char *text, struct listen_address *address
     }
     address->in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
     address->len = sizeof address->in;
-    if (!cut_host(text, colon, host, sizeof host) || inet_pton(AF_INET, host, &address->in.sin_addr) != 1)
+    if (!cut_host(text, colon, host, sizeof host) ||
+        inet_pton(AF_INET, host, &address->in.sin_addr) != 1)
         return "has no numeric IPv4 address; " FORMS;
     return NULL;
 }
@@ -64,7 +66,8 @@ bool listen_address_is_local(const struct listen_address *address) {
 void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]) {
     char host[INET6_ADDRSTRLEN] = "?";
     if (address->any.sa_family == AF_UNIX) {
-        snprintf(text, ADDRESS_ROOM, "unix:%s", address->un.sun_path[0] ? address->un.sun_path : "(abstract)");
+        snprintf(text, ADDRESS_ROOM, "unix:%s",
+                 address->un.sun_path[0] ? address->un.sun_path : "(abstract)");
     } else if (address->any.sa_family == AF_INET6) {
         inet_ntop(AF_INET6, &address->in6.sin6_addr, host, sizeof host);
         snprintf(text, ADDRESS_ROOM, "[%s]:%u", host, ntohs(address->in6.sin6_port));

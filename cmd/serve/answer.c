@@ -25,14 +25,19 @@ static const struct {
     const char *code, *text;
 } refusals[] = {
     [REFUSED_AGAIN] = {"SFID_EAGAIN", "the sequence is used up for now; try again"},
-    [REFUSED_LEASE] = {"SFID_ELEASE", "no right to issue IDs now, the lease could not be renewed; the log says why"},
-    [REFUSED_CLOCK] = {"SFID_ECLOCK", "no IDs now, the clock is out of range or the layout has ended; the log says why"},
+    [REFUSED_LEASE] =
+        {"SFID_ELEASE",
+         "no right to issue IDs now, the lease could not be renewed; the log says why"},
+    [REFUSED_CLOCK] =
+        {"SFID_ECLOCK",
+         "no IDs now, the clock is out of range or the layout has ended; the log says why"},
     [REFUSED_STOPPING] = {"STOPPING", "the server is stopping"},
     [REFUSED_MEMORY] = {"SFID_EAGAIN", "too many answers are under way; try again"},
     [REFUSED_CONNECTIONS] = {"SFID_EAGAIN", "too many requests wait; try again"},
 };
 
-const char answer_waits[] = "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
+const char answer_waits[] =
+    "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
 
 static uint64_t refused; /* requests since the last that was answered */
 
@@ -132,36 +137,44 @@ static void finish_answer(struct client *client) {
 
 /* ---- refusing ----------------------------------------------------------------------- */
 
-static void write_refusal(struct client *client, enum answer answer, enum refusal why, const char *text, struct slice request) {
+static void write_refusal(struct client *client, enum answer answer, enum refusal why,
+                          const char *text, struct slice request) {
     struct http_request http;
     if (answer == ANSWER_FLAKEID) { /* the protocol has no errors */
         client->closing = client->linger = true;
     } else if (is_http(answer)) {
         const bool head = http_read(request.at, request.len, &http) > 0;
         client->keep = client->keep && why != REFUSED_STOPPING;
-        http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0}, true, "%s", text);
+        http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0},
+                   true, "%s", text);
     } else {
-        client_print(client, "-%s %s\r\n", strcmp(refusals[why].code, "SFID_EAGAIN") == 0 ? "TRYAGAIN" : "UNAVAILABLE", text);
+        client_print(client, "-%s %s\r\n",
+                     strcmp(refusals[why].code, "SFID_EAGAIN") == 0 ? "TRYAGAIN" : "UNAVAILABLE",
+                     text);
     }
 }
 
 void answer_refuse(struct client *client, enum refusal why, struct slice request) {
     const enum answer answer = client->job.answer;
     const bool waits = why == REFUSED_AGAIN && source_waits();
-    const char *reason = why == REFUSED_LEASE || why == REFUSED_CLOCK || waits ? source_error() : "";
+    const char *reason =
+        why == REFUSED_LEASE || why == REFUSED_CLOCK || waits ? source_error() : "";
     const char *text = waits ? answer_waits : refusals[why].text;
     client->out.len = client->job.start;
     client->job.answer = ANSWER_NONE;
     state.refused[why]++;
     refused += why != REFUSED_STOPPING;
     write_refusal(client, answer, why, text, request);
-    log_keyed(LOG_WARNING, text, "requests are refused: %s%s%s", text, reason[0] ? ": " : "", reason);
+    log_keyed(LOG_WARNING, text, "requests are refused: %s%s%s", text, reason[0] ? ": " : "",
+              reason);
 }
 
 /* ---- making it ---------------------------------------------------------------------- */
 
 static enum progress progress_of(int64_t code) {
-    return code == SFID_EAGAIN ? PROGRESS_DRY : code == SFID_ECLOCK || code == SFID_EOVERFLOW ? PROGRESS_CLOCK : PROGRESS_LEASE;
+    return code == SFID_EAGAIN                             ? PROGRESS_DRY
+           : code == SFID_ECLOCK || code == SFID_EOVERFLOW ? PROGRESS_CLOCK
+                                                           : PROGRESS_LEASE;
 }
 
 enum progress answer_go(struct client *client) {

@@ -13,7 +13,14 @@ extern const char answer_waits[];
 /* Begins the answer to a request for IDs; answer_go() then makes it. */
 void answer_begin(struct client *client, enum answer answer, uint32_t n, unsigned least);
 
-enum progress { PROGRESS_DONE, PROGRESS_TURN, PROGRESS_DRY, PROGRESS_MEMORY, PROGRESS_LEASE, PROGRESS_CLOCK };
+enum progress {
+    PROGRESS_DONE,
+    PROGRESS_TURN,
+    PROGRESS_DRY,
+    PROGRESS_MEMORY,
+    PROGRESS_LEASE,
+    PROGRESS_CLOCK
+};
 
 /*
  * Draws at most SOURCE_TURN IDs. TURN: more are wanted. DRY: there are none for

@@ -26,7 +26,8 @@ static void resize(struct bytes *out, size_t size) {
 
 char *client_room(struct client *client, size_t n) {
     struct bytes *out = &client->out;
-    if (client->job.answer == ANSWER_NONE && out->sent > 0) { /* sent bytes would never go while more follows */
+    /* sent bytes would never go while more follows */
+    if (client->job.answer == ANSWER_NONE && out->sent > 0) {
         memmove(out->at, out->at + out->sent, out->len - out->sent);
         out->len -= out->sent;
         out->sent = 0;
@@ -40,7 +41,9 @@ char *client_room(struct client *client, size_t n) {
     return out->at + out->len;
 }
 
-void client_end(struct client *client, const char *end) { client->out.len = (size_t)(end - client->out.at); }
+void client_end(struct client *client, const char *end) {
+    client->out.len = (size_t)(end - client->out.at);
+}
 
 void client_write(struct client *client, const char *text, size_t len) {
     char *p = client_room(client, len);
@@ -58,7 +61,8 @@ void client_print(struct client *client, const char *fmt, ...) {
 }
 
 size_t client_pending(const struct client *client) {
-    return (client->job.answer == ANSWER_NONE ? client->out.len : client->job.start) - client->out.sent;
+    return (client->job.answer == ANSWER_NONE ? client->out.len : client->job.start) -
+           client->out.sent;
 }
 
 void client_sent(struct client *client, size_t n) {

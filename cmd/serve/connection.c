@@ -31,9 +31,11 @@
 #include <unistd.h>
 
 enum {
-    IN_ROOM = 9 * 1024, /* the most bytes that are read and not yet answered: longer than any request */
-    LINGER_MS = 1000,   /* how long a rejected client may go on sending */
-    NEW_MS = 1000,      /* at the stop: how long after it was accepted a client may begin its first request */
+    /* the most bytes that are read and not yet answered: longer than any request */
+    IN_ROOM = 9 * 1024,
+    LINGER_MS = 1000, /* how long a rejected client may go on sending */
+    /* at the stop: how long after it was accepted a client may begin its first request */
+    NEW_MS = 1000,
     RETRY_MOST_MS = 50, /* how often waiters try again at least */
     MEMORY_RETRY_MS = 5 /* the same, of those that wait for memory */
 };
@@ -106,9 +108,11 @@ static uint64_t retry_ms(void) {
     return ms < 1 ? 1 : ms > RETRY_MOST_MS ? RETRY_MOST_MS : (uint64_t)ms;
 }
 
-/* The job goes on later, from the end of a queue. A job that finds no IDs waits behind those in turn, which came before. */
+/* The job goes on later, from the end of a queue. A job that finds no IDs waits behind those in
+ * turn, which came before. */
 static void park(struct connection *c, enum progress progress) {
-    if (progress == PROGRESS_TURN || (c->place.queue != QUEUE_TURN && queue_length(QUEUE_TURN) > 0)) {
+    if (progress == PROGRESS_TURN ||
+        (c->place.queue != QUEUE_TURN && queue_length(QUEUE_TURN) > 0)) {
         if (c->place.queue != QUEUE_TURN)
             queue_move(&c->place, QUEUE_TURN, DEADLINE_NONE);
         uv_idle_start(&all.turns, on_turn);
@@ -128,8 +132,10 @@ static void park(struct connection *c, enum progress progress) {
 static bool go_on(struct connection *c, bool may_draw, struct slice request) {
     const enum progress progress = may_draw ? answer_go(&c->client) : PROGRESS_DRY;
     if (progress == PROGRESS_LEASE || progress == PROGRESS_CLOCK)
-        answer_refuse(&c->client, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK, request);
-    else if (progress != PROGRESS_DONE && !queue_is_wait(c->place.queue) && !origin_may_wait(c->place.origin))
+        answer_refuse(&c->client, progress == PROGRESS_LEASE ? REFUSED_LEASE : REFUSED_CLOCK,
+                      request);
+    else if (progress != PROGRESS_DONE && !queue_is_wait(c->place.queue) &&
+             !origin_may_wait(c->place.origin))
         answer_refuse(&c->client, REFUSED_CONNECTIONS, request);
     else if (progress != PROGRESS_DONE)
         park(c, progress);
@@ -213,7 +219,9 @@ static void unpark(struct connection *c) {
     resume(c, c->used);
 }
 
-static struct slice request_of(const struct connection *c) { return (struct slice){c->in, c->used}; }
+static struct slice request_of(const struct connection *c) {
+    return (struct slice){c->in, c->used};
+}
 
 static void refuse_request(struct connection *c, enum refusal why) {
     answer_refuse(&c->client, why, request_of(c));
@@ -222,7 +230,8 @@ static void refuse_request(struct connection *c, enum refusal why) {
 
 /* ---- waiters -------------------------------------------------------------------------- */
 
-/* Drops a waiter whose client has reset the connection: it is not read meanwhile, and would be given IDs. */
+/* Drops a waiter whose client has reset the connection: it is not read meanwhile, and would be
+ * given IDs. */
 static bool drop_gone(struct connection *c) {
     if (recv(c->fd, all.room, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno == EAGAIN || errno == EINTR)
         return false;
@@ -272,7 +281,8 @@ static void on_retry(uv_timer_t *timer) {
     }
     all.dry = false;
     if (queue_length(QUEUE_WAIT) > 0)
-        uv_timer_start(&all.retry, on_retry, queue_length(QUEUE_WAIT) > passed_over ? 0 : MEMORY_RETRY_MS, 0);
+        uv_timer_start(&all.retry, on_retry,
+                       queue_length(QUEUE_WAIT) > passed_over ? 0 : MEMORY_RETRY_MS, 0);
 }
 
 static void on_deadline(struct place *place) {
@@ -282,7 +292,8 @@ static void on_deadline(struct place *place) {
     } else if (place->queue == QUEUE_WAIT) {
         refuse_request(c, c->client.job.begun || all.dry ? REFUSED_AGAIN : REFUSED_MEMORY);
     } else if (place->queue == QUEUE_IDLE && connection_has_unread(c)) {
-        queue_move(place, QUEUE_IDLE, queues_now() + settings.idle_ms); /* not idle: connection_look() watches it */
+        /* not idle: connection_look() watches it */
+        queue_move(place, QUEUE_IDLE, queues_now() + settings.idle_ms);
     } else {
         state.rejected[REJECTED_TIMEOUT] += place->queue == QUEUE_REQUEST;
         connection_drop(c);
@@ -327,7 +338,8 @@ static void on_events(uv_poll_t *poll, int status, int events) {
         discard(c);
         return;
     }
-    if (((events & UV_WRITABLE) && !connection_flush(c)) || ((events & UV_READABLE) && !receive(c))) {
+    if (((events & UV_WRITABLE) && !connection_flush(c)) ||
+        ((events & UV_READABLE) && !receive(c))) {
         connection_drop(c);
         return;
     }
@@ -339,13 +351,15 @@ static void on_events(uv_poll_t *poll, int status, int events) {
 
 /* ---- all --------------------------------------------------------------------------------- */
 
-/* Closes the longest idle connection; one whose request has come meanwhile is none. Returns false if all wait for IDs. */
+/* Closes the longest idle connection; one whose request has come meanwhile is none. Returns false
+ * if all wait for IDs. */
 static bool make_room(const struct origin *origin) {
     for (struct place *place; (place = queue_longest_idle(origin)) != NULL;) {
         struct connection *c = connection_of(place);
         const uint64_t open = state.connections;
         int n = 0;
-        const bool looks = place->queue != QUEUE_LINGER && client_pending(&c->client) == 0 && ioctl(c->fd, FIONREAD, &n) == 0;
+        const bool looks = place->queue != QUEUE_LINGER && client_pending(&c->client) == 0 &&
+                           ioctl(c->fd, FIONREAD, &n) == 0;
         if (looks && n > 0 && receive(c))
             settle(c);
         else
@@ -358,17 +372,21 @@ static bool make_room(const struct origin *origin) {
 
 /* Returns whether there is a place for a new connection, which its origin has counted already. */
 static bool has_room(const struct origin *origin, const struct listen_address *from) {
-    const bool crowd = origin && origin->open > settings.max_per_address && settings.max_per_address < settings.max_connections;
+    const bool crowd = origin && origin->open > settings.max_per_address &&
+                       settings.max_per_address < settings.max_connections;
     char name[ADDRESS_ROOM];
     if (!crowd && state.connections < settings.max_connections)
         return true;
     state.rejected[crowd ? REJECTED_ADDRESS : REJECTED_CONNECTIONS]++;
     if (crowd) {
         listen_address_show(from, name);
-        log_line(LOG_WARNING, "%s is one more than --max-per-address %u: the longest idle connection of its address is closed",
-                 name, (unsigned)settings.max_per_address);
+        log_line(
+            LOG_WARNING,
+            "%s is one more than --max-per-address %u: the longest idle connection of its address is closed",
+            name, (unsigned)settings.max_per_address);
     } else {
-        log_line(LOG_WARNING, "over --max-connections %u: the longest idle one is closed", (unsigned)settings.max_connections);
+        log_line(LOG_WARNING, "over --max-connections %u: the longest idle one is closed",
+                 (unsigned)settings.max_connections);
     }
     return make_room(crowd ? origin : NULL);
 }
@@ -412,12 +430,14 @@ void connections_begin(uv_loop_t *loop, void (*on_empty)(void)) {
  * A client that has just connected is about to send one.
  */
 static void finish_idle(struct connection *c) {
-    const uint64_t until = c->place.deadline - (settings.idle_ms > NEW_MS ? settings.idle_ms - NEW_MS : 0);
+    const uint64_t until =
+        c->place.deadline - (settings.idle_ms > NEW_MS ? settings.idle_ms - NEW_MS : 0);
     if (client_pending(&c->client) > 0)
         c->client.closing = c->client.linger = c->client.closing || c->in_len == 0;
     else if (!receive(c))
         connection_drop(c);
-    else if (c->place.queue != QUEUE_IDLE || c->in_len > 0 || connection_has_job(c) || client_pending(&c->client) > 0 || c->eof)
+    else if (c->place.queue != QUEUE_IDLE || c->in_len > 0 || connection_has_job(c) ||
+             client_pending(&c->client) > 0 || c->eof)
         settle(c);
     else if (c->client.protocol != PROTOCOL_NONE || until <= queues_now())
         connection_drop(c);

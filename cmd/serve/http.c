@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently is refused. */
+/* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently
+ * is refused. */
 #include "serve/http.h"
 
 #include <arpa/inet.h>
@@ -26,7 +27,8 @@ bool slice_is(struct slice slice, const char *text) {
 
 /* A byte of a method or of a field's name (RFC 9110, 5.6.2). */
 static bool is_token(char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || (c && strchr("!#$%&'*+-.^_`|~", c));
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           (c && strchr("!#$%&'*+-.^_`|~", c));
 }
 
 static bool is_blank(char c) { return c == ' ' || c == '\t'; }
@@ -41,7 +43,8 @@ static struct slice trimmed(const char *at, const char *end) {
 
 /* ---- the request line ------------------------------------------------------ */
 
-/* Removes scheme and host of an absolute target (RFC 9112, 3.2.2), and finds path and query. Returns false if it has no path. */
+/* Removes scheme and host of an absolute target (RFC 9112, 3.2.2), and finds path and query.
+ * Returns false if it has no path. */
 static bool read_target(struct http_request *request) {
     struct slice rest = request->target;
     static const char *const schemes[] = {"http://", "https://"};
@@ -63,15 +66,16 @@ static bool read_target(struct http_request *request) {
     }
     const char *mark = memchr(rest.at, '?', rest.len);
     request->path = (struct slice){rest.at, mark ? (size_t)(mark - rest.at) : rest.len};
-    request->query = mark ? (struct slice){mark + 1, rest.len - request->path.len - 1} : (struct slice){rest.at, 0};
+    request->query = mark ? (struct slice){mark + 1, rest.len - request->path.len - 1}
+                          : (struct slice){rest.at, 0};
     if (request->path.len > 1 && request->path.at[request->path.len - 1] == '/')
         request->path.len--;
     return rest.at[0] == '/';
 }
 
 static int read_version(struct slice version, struct http_request *request) {
-    if (version.len != 8 || memcmp(version.at, "HTTP/", 5) != 0 || version.at[6] != '.' || version.at[5] < '0' ||
-        version.at[5] > '9' || version.at[7] < '0' || version.at[7] > '9')
+    if (version.len != 8 || memcmp(version.at, "HTTP/", 5) != 0 || version.at[6] != '.' ||
+        version.at[5] < '0' || version.at[5] > '9' || version.at[7] < '0' || version.at[7] > '9')
         return HTTP_MALFORMED;
     if (version.at[5] != '1' || version.at[7] > '1')
         return HTTP_BAD_VERSION;
@@ -104,7 +108,8 @@ static int read_request_line(const char *p, const char *end, struct http_request
 /* ---- fields ---------------------------------------------------------------- */
 
 /* Calls for each element of a list, without parameters after ';'. */
-static void each_element(struct slice list, void (*see)(struct head *head, struct slice element), struct head *head) {
+static void each_element(struct slice list, void (*see)(struct head *head, struct slice element),
+                         struct head *head) {
     const char *p = list.at, *end = list.at + list.len;
     while (p < end) {
         const char *comma = memchr(p, ',', (size_t)(end - p));
@@ -202,8 +207,11 @@ int http_read(const char *bytes, size_t len, struct http_request *request) {
     struct head head = {.request = request};
     const char *p = bytes, *end = bytes + (len > HTTP_HEAD_MOST ? HTTP_HEAD_MOST : len);
     bool first = true;
-    *request = (struct http_request){
-        .method = {bytes, 0}, .target = {bytes, 0}, .path = {bytes, 0}, .query = {bytes, 0}, .host = {bytes, 0}};
+    *request = (struct http_request){.method = {bytes, 0},
+                                     .target = {bytes, 0},
+                                     .path = {bytes, 0},
+                                     .query = {bytes, 0},
+                                     .host = {bytes, 0}};
     for (;;) {
         const char *line = p, *newline = memchr(p, '\n', (size_t)(end - p));
         if (newline == NULL)
@@ -219,7 +227,8 @@ int http_read(const char *bytes, size_t len, struct http_request *request) {
                 return HTTP_MALFORMED;
             continue; /* one empty line before a request is passed over (RFC 9112, 2.2) */
         }
-        const int rc = first ? read_request_line(line, stop, request) : read_field(&head, line, stop);
+        const int rc =
+            first ? read_request_line(line, stop, request) : read_field(&head, line, stop);
         if (rc < 0)
             return rc;
         first = false;
@@ -251,5 +260,6 @@ bool host_is_local(struct slice host) {
     text[name.len] = '\0';
     if (brackets)
         return inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
-    return slice_is(name, "localhost") || (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+    return slice_is(name, "localhost") ||
+           (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
 }

@@ -27,22 +27,24 @@ enum { LEAST_MOST = 128, VALUE = 128, HOST_SHOWN = 64 };
 enum found { FOUND, ABSENT, WRONG };
 
 /* Answers 400, in the words of awsflake's service up to the value. */
-static enum found refuse_value(struct client *client, const struct http_request *r, const char *name, const char *value,
-                               const char *wanted) {
+static enum found refuse_value(struct client *client, const struct http_request *r,
+                               const char *name, const char *value, const char *wanted) {
     state.rejected[REJECTED_PARSE]++;
-    http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "Failed to convert argument [%s] for value [%.64s] due to: %s",
-               name, value, wanted);
+    http_error(client, 400, "SFID_EINVAL", r->target, !r->head,
+               "Failed to convert argument [%s] for value [%.64s] due to: %s", name, value, wanted);
     return WRONG;
 }
 
-/* Finds a parameter of at least so many bytes: a shorter one counts as absent. WRONG: 400 is answered. */
-static enum found find_parameter(struct client *client, const struct http_request *r, const char *name, int least,
-                                 char value[VALUE]) {
+/* Finds a parameter of at least so many bytes: a shorter one counts as absent. WRONG: 400 is
+ * answered. */
+static enum found find_parameter(struct client *client, const struct http_request *r,
+                                 const char *name, int least, char value[VALUE]) {
     const int len = query_find(r->query, name, value, VALUE);
     if (len != QUERY_BAD)
         return len < least ? ABSENT : FOUND;
     state.rejected[REJECTED_PARSE]++;
-    http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "the query has a malformed escape; write %% as %%25");
+    http_error(client, 400, "SFID_EINVAL", r->target, !r->head,
+               "the query has a malformed escape; write %% as %%25");
     return WRONG;
 }
 
@@ -63,7 +65,8 @@ static bool read_least(struct client *client, const struct http_request *r, unsi
     int64_t number = 0;
     const enum found found = find_parameter(client, r, "minLength", 1, value);
     if (found == FOUND && (!read_int(value, &number) || number > LEAST_MOST))
-        return refuse_value(client, r, "minLength", value, "expected a whole number of at most 128") == FOUND;
+        return refuse_value(client, r, "minLength", value,
+                            "expected a whole number of at most 128") == FOUND;
     *least = number > 0 ? (unsigned)number : 0;
     return found != WRONG;
 }
@@ -73,7 +76,8 @@ static bool read_count(struct client *client, const struct http_request *r, uint
     uint64_t number = 1;
     const enum found found = find_parameter(client, r, "n", 0, value);
     if (found == FOUND && (!read_u64(value, settings.max_ids, &number) || number == 0)) {
-        snprintf(wanted, sizeof wanted, "expected a number from 1 to %u", (unsigned)settings.max_ids);
+        snprintf(wanted, sizeof wanted, "expected a number from 1 to %u",
+                 (unsigned)settings.max_ids);
         return refuse_value(client, r, "n", value, wanted) == FOUND;
     }
     *n = (uint32_t)number;
@@ -92,7 +96,8 @@ static bool read_format(struct client *client, const struct http_request *r, enu
 /* ---- paths -------------------------------------------------------------------------- */
 
 /* A HEAD draws nothing, so its length is not known. */
-static void begin_ids(struct client *client, const struct http_request *r, enum answer answer, uint32_t n, unsigned least) {
+static void begin_ids(struct client *client, const struct http_request *r, enum answer answer,
+                      uint32_t n, unsigned least) {
     if (!r->head) {
         answer_begin(client, answer, n, least);
         return;
@@ -100,7 +105,9 @@ static void begin_ids(struct client *client, const struct http_request *r, enum 
     char *p = client_room(client, HEAD_ROOM);
     client->closing = client->closing || !client->keep;
     client->status = 200;
-    client_end(client, http_head(p, client, 200, answer == ANSWER_JSON ? "application/json" : "text/plain", LENGTH_NONE, ""));
+    client_end(client,
+               http_head(p, client, 200, answer == ANSWER_JSON ? "application/json" : "text/plain",
+                         LENGTH_NONE, ""));
 }
 
 static void serve_id(struct client *client, const struct http_request *r) {
@@ -113,7 +120,8 @@ static void serve_ids(struct client *client, const struct http_request *r) {
     unsigned least;
     uint32_t n = 1;
     enum answer answer;
-    if (read_least(client, r, &least) && read_count(client, r, &n) && read_format(client, r, &answer))
+    if (read_least(client, r, &least) && read_count(client, r, &n) &&
+        read_format(client, r, &answer))
         begin_ids(client, r, answer, n, least);
 }
 
@@ -123,9 +131,11 @@ static void serve_decode(struct client *client, const struct http_request *r) {
     const struct slice id = {r->path.at + before, r->path.len - before};
     const char *end = source_decode(json, id, why);
     if (end)
-        http_answer(client, 200, "application/json", (struct slice){json, (size_t)(end - json)}, !r->head);
+        http_answer(client, 200, "application/json", (struct slice){json, (size_t)(end - json)},
+                    !r->head);
     else
-        http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "%s %s", quote(id.at, id.len).text, why);
+        http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "%s %s",
+                   quote(id.at, id.len).text, why);
 }
 
 /* The length is known once the text is there: it is moved behind its head. */
@@ -151,7 +161,8 @@ static void serve_ready(struct client *client, const struct http_request *r) {
     else if (source_waits())
         http_error(client, 503, "SFID_EAGAIN", r->target, !r->head, "%s", answer_waits);
     else
-        http_error(client, 503, "SFID_ELEASE", r->target, !r->head, "no right to issue IDs now; the log says why");
+        http_error(client, 503, "SFID_ELEASE", r->target, !r->head,
+                   "no right to issue IDs now; the log says why");
 }
 
 /* An answer of this size waits for no memory: it is refused. */
@@ -161,7 +172,8 @@ static void serve_page(struct client *client, const struct http_request *r) {
         return;
     }
     state.refused[REFUSED_MEMORY]++;
-    http_error(client, 503, "SFID_EAGAIN", r->target, true, "too many answers are under way; try again");
+    http_error(client, 503, "SFID_EAGAIN", r->target, true,
+               "too many answers are under way; try again");
 }
 
 static const struct route {
@@ -174,7 +186,8 @@ static const struct route page = {"/", serve_page};
 
 static const struct route *route_of(const struct http_request *r) {
     const struct slice path = r->path;
-    if (r->html && path.len == 1) /* a browser's; programs that ask for "/" are told what there is */
+    if (r->html &&
+        path.len == 1) /* a browser's; programs that ask for "/" are told what there is */
         return &page;
     for (size_t i = 0; i < COUNT_OF(routes); i++) {
         const size_t len = strlen(routes[i].path);
@@ -192,11 +205,14 @@ static void reject(struct client *client, const struct http_request *r, int faul
     client->linger = true;
     state.rejected[fault == HTTP_TOO_LONG ? REJECTED_LIMIT : REJECTED_PARSE]++;
     if (fault == HTTP_TOO_LONG)
-        http_error(client, 431, "HEAD_TOO_LONG", r->target, true, "the head has more than %d bytes", HTTP_HEAD_MOST);
+        http_error(client, 431, "HEAD_TOO_LONG", r->target, true, "the head has more than %d bytes",
+                   HTTP_HEAD_MOST);
     else if (fault == HTTP_BAD_VERSION)
-        http_error(client, 505, "VERSION", r->target, true, "the version is not supported; use HTTP/1.0 or HTTP/1.1");
+        http_error(client, 505, "VERSION", r->target, true,
+                   "the version is not supported; use HTTP/1.0 or HTTP/1.1");
     else
-        http_error(client, 400, "MALFORMED", r->target, true, "the head of the request is malformed");
+        http_error(client, 400, "MALFORMED", r->target, true,
+                   "the head of the request is malformed");
 }
 
 /* A body is never read, so what follows an announced one is no request. */
@@ -210,17 +226,20 @@ static void serve_path(struct client *client, const struct http_request *r) {
     refuse_body(client, r);
     if (r->body && (r->get || r->head)) {
         state.rejected[REJECTED_LIMIT]++;
-        http_error(client, 413, "BODY", r->target, !r->head, "requests with a body are not accepted");
+        http_error(client, 413, "BODY", r->target, !r->head,
+                   "requests with a body are not accepted");
     } else if (client->local && r->host.len > 0 && !host_is_local(r->host)) {
         state.rejected[REJECTED_HOST]++;
-        http_error(client, 421, "HOST", r->target, !r->head,
-                   "%.*s is no name of this host; ask for localhost or 127.0.0.1, or start the service with --expose",
-                   r->host.len < HOST_SHOWN ? (int)r->host.len : HOST_SHOWN, r->host.at);
+        http_error(
+            client, 421, "HOST", r->target, !r->head,
+            "%.*s is no name of this host; ask for localhost or 127.0.0.1, or start the service with --expose",
+            r->host.len < HOST_SHOWN ? (int)r->host.len : HOST_SHOWN, r->host.at);
     } else if (route == NULL) {
         http_error(client, 404, "NOT_FOUND", r->target, !r->head,
                    "Page Not Found; use /id, /ids, /decode/ID, /metrics, /healthz or /readyz");
     } else if (!r->get && !r->head) {
-        http_error(client, 405, "METHOD", r->target, true, "Method [%.*s] not allowed. Allowed methods: [GET, HEAD]",
+        http_error(client, 405, "METHOD", r->target, true,
+                   "Method [%.*s] not allowed. Allowed methods: [GET, HEAD]",
                    r->method.len < 32 ? (int)r->method.len : 32, r->method.at);
     } else {
         route->serve(client, r);

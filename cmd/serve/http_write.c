@@ -18,13 +18,15 @@ static char date[DATE];
 
 /* In English, whatever the locale. */
 void http_clock(void) {
-    static const char days[] = "SunMonTueWedThuFriSat", months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
+    static const char days[] = "SunMonTueWedThuFriSat",
+                      months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
     const time_t now = time(NULL);
     struct tm tm;
     gmtime_r(&now, &tm);
-    snprintf(date, sizeof date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + 3 * tm.tm_wday, (unsigned)tm.tm_mday % 100,
-             months + 3 * tm.tm_mon, (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100, (unsigned)tm.tm_min % 100,
-             (unsigned)tm.tm_sec % 100);
+    snprintf(date, sizeof date, "%.3s, %02u %.3s %04u %02u:%02u:%02u GMT", days + 3 * tm.tm_wday,
+             (unsigned)tm.tm_mday % 100, months + 3 * tm.tm_mon,
+             (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)tm.tm_hour % 100,
+             (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100);
 }
 
 static const char *reason_of(int status) {
@@ -50,14 +52,16 @@ static const char *reason_of(int status) {
     }
 }
 
-char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length, const char *extra) {
+char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length,
+                const char *extra) {
     const bool keep = client->keep && !client->closing && !state.stopping;
     p = put_text(put_text(p, "HTTP/1.1 "), reason_of(status));
     p = put_text(put_text(p, "\r\nDate: "), date);
     p = put_text(put_text(p, "\r\nContent-Type: "), type);
     if (length >= 0)
         p = put_dec(put_text(p, "\r\nContent-Length: "), (uint64_t)length);
-    p = put_text(put_text(p, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"), extra);
+    p = put_text(put_text(p, "\r\nCache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\n"),
+                 extra);
     if (!keep)
         p = put_text(p, "Connection: close\r\n");
     else if (client->old)
@@ -65,7 +69,8 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
     return put_text(p, "\r\n");
 }
 
-static void answer(struct client *client, int status, const char *type, const char *extra, struct slice body, bool with_body) {
+static void answer(struct client *client, int status, const char *type, const char *extra,
+                   struct slice body, bool with_body) {
     char *p = client_room(client, HEAD_ROOM + strlen(extra) + body.len);
     client->closing = client->closing || !client->keep;
     client->status = status;
@@ -77,17 +82,20 @@ static void answer(struct client *client, int status, const char *type, const ch
     client_end(client, p);
 }
 
-void http_answer(struct client *client, int status, const char *type, struct slice body, bool with_body) {
+void http_answer(struct client *client, int status, const char *type, struct slice body,
+                 bool with_body) {
     answer(client, status, type, "", body, with_body);
 }
 
 void http_page(struct client *client, bool with_body) {
     char extra[768];
-    snprintf(extra, sizeof extra,
-             "Content-Security-Policy: %s\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
-             "Vary: Accept\r\n",
-             page_policy);
-    answer(client, 200, "text/html; charset=utf-8", extra, (struct slice){page_html, strlen(page_html)}, with_body);
+    snprintf(
+        extra, sizeof extra,
+        "Content-Security-Policy: %s\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
+        "Vary: Accept\r\n",
+        page_policy);
+    answer(client, 200, "text/html; charset=utf-8", extra,
+           (struct slice){page_html, strlen(page_html)}, with_body);
 }
 
 /* Writes a text as the inside of a JSON string, at most `most` bytes of it. */
@@ -104,15 +112,20 @@ static char *json_put(char *p, struct slice text, size_t most) {
     return p;
 }
 
-/* The line of a status. IDs may be there again, as far as the generator knows, after a second to an hour. */
+/* The line of a status. IDs may be there again, as far as the generator knows, after a second to an
+ * hour. */
 static const char *extra_of(int status, char room[40]) {
     enum { MOST_S = 3600 };
     const int ms = status != 503 || state.stopping ? 0 : source_retry_ms();
-    snprintf(room, 40, "Retry-After: %d\r\n", ms <= 1000 ? 1 : ms / 1000 >= MOST_S ? MOST_S : (ms + 999) / 1000);
+    snprintf(room, 40, "Retry-After: %d\r\n",
+             ms <= 1000            ? 1
+             : ms / 1000 >= MOST_S ? MOST_S
+                                   : (ms + 999) / 1000);
     return status == 405 ? "Allow: GET, HEAD\r\n" : status == 503 ? room : "";
 }
 
-void http_error(struct client *client, int status, const char *code, struct slice target, bool with_body, const char *fmt, ...) {
+void http_error(struct client *client, int status, const char *code, struct slice target,
+                bool with_body, const char *fmt, ...) {
     char message[512], body[6 * (sizeof message + HREF_MOST) + 128], extra[40];
     va_list args;
     va_start(args, fmt);
@@ -120,8 +133,10 @@ void http_error(struct client *client, int status, const char *code, struct slic
     va_end(args);
     char *p = put_text(body, "{\"message\":\"");
     p = json_put(p, (struct slice){message, strlen(message)}, sizeof message);
-    p = put_text(put_text(put_text(p, "\",\"code\":\""), code), "\",\"_links\":{\"self\":{\"href\":\"");
+    p = put_text(put_text(put_text(p, "\",\"code\":\""), code),
+                 "\",\"_links\":{\"self\":{\"href\":\"");
     p = json_put(p, target, HREF_MOST);
     p = put_text(p, "\",\"templated\":false}}}");
-    answer(client, status, "application/json", extra_of(status, extra), (struct slice){body, (size_t)(p - body)}, with_body);
+    answer(client, status, "application/json", extra_of(status, extra),
+           (struct slice){body, (size_t)(p - body)}, with_body);
 }

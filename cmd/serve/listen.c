@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listen.c - the sockets that are listened on: our own, and those that the service manager passes. */
+/* listen.c - the sockets that are listened on: our own, and those that the service manager
+ * passes. */
 #include "serve/listen.h"
 
 #include "io/digits.h"
@@ -44,7 +45,8 @@ static int bind_tcp(const struct listen_address *address, const struct listener 
     setsockopt(listener->fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (address->any.sa_family == AF_INET6)
         setsockopt(listener->fd, IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
-    if (bind(listener->fd, &address->any, address->len) == 0 && listen(listener->fd, SOMAXCONN) == 0)
+    if (bind(listener->fd, &address->any, address->len) == 0 &&
+        listen(listener->fd, SOMAXCONN) == 0)
         return STATUS_GOOD;
     const int why = errno;
     listen_address_show(address, text);
@@ -54,13 +56,15 @@ static int bind_tcp(const struct listen_address *address, const struct listener 
 
 static int open_address(const struct listen_address *address) {
     struct listener *listener = &listeners[listener_count];
-    *listener = (struct listener){.fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
+    *listener = (struct listener){
+        .fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
     if (listener->fd < 0) {
         say("no socket can be made: %s", strerror(errno));
         return STATUS_CONFIG;
     }
     listener_count++;
-    const int status = address->any.sa_family == AF_UNIX ? unix_bind(address, listener) : bind_tcp(address, listener);
+    const int status = address->any.sa_family == AF_UNIX ? unix_bind(address, listener)
+                                                         : bind_tcp(address, listener);
     if (status == STATUS_GOOD)
         name_it(listener);
     return status;
@@ -128,10 +132,15 @@ int listen_open(void) {
     static const char *const usual[] = {"127.0.0.1:3525", "[::1]:3525"};
     const bool by_default = settings.listen_count == 0;
     int status = take_all_passed();
-    const int count = !by_default ? settings.listen_count : listener_count > 0 ? 0 : has_ipv6() ? 2 : 1;
+    const int count = !by_default          ? settings.listen_count
+                      : listener_count > 0 ? 0
+                      : has_ipv6()         ? 2
+                                           : 1;
     for (int i = 0; status == STATUS_GOOD && i < count; i++) {
         struct listen_address address;
-        status = listen_address_read(by_default ? usual[i] : settings.listen[i], &address) ? STATUS_USAGE : open_address(&address);
+        status = listen_address_read(by_default ? usual[i] : settings.listen[i], &address)
+                     ? STATUS_USAGE
+                     : open_address(&address);
     }
     return status == STATUS_GOOD ? STATUS_GOOD : close_all(status);
 }
@@ -139,7 +148,8 @@ int listen_open(void) {
 void listen_close(struct listener *listener) {
     struct stat st;
     const char *path = listener->name + strlen("unix:");
-    if (listener->inode && lstat(path, &st) == 0 && st.st_dev == listener->device && st.st_ino == listener->inode)
+    if (listener->inode && lstat(path, &st) == 0 && st.st_dev == listener->device &&
+        st.st_ino == listener->inode)
         unlink(path);
     if (listener->fd >= 0)
         close(listener->fd);

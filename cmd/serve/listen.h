@@ -9,7 +9,8 @@
 extern struct listener listeners[2 * LISTEN_MOST];
 extern int listener_count;
 
-/* Opens all addresses, and takes sockets that were passed. Returns STATUS_GOOD, or the status to end with, after a message. */
+/* Opens all addresses, and takes sockets that were passed. Returns STATUS_GOOD, or the status to
+ * end with, after a message. */
 int listen_open(void);
 
 /* Closes a listener, and removes the path of a Unix socket that is still ours. */

@@ -28,15 +28,18 @@ void log_begin(void) {
     unsigned long long device, inode;
     const char *stream = getenv("JOURNAL_STREAM");
     struct stat st;
-    journal = stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 && fstat(STDERR_FILENO, &st) == 0 &&
-              st.st_dev == (dev_t)device && st.st_ino == (ino_t)inode;
+    journal = stream && sscanf(stream, "%llu:%llu", &device, &inode) == 2 &&
+              fstat(STDERR_FILENO, &st) == 0 && st.st_dev == (dev_t)device &&
+              st.st_ino == (ino_t)inode;
 }
 
-/* In one write, and never so that it blocks the loop: a reader that does not keep up loses lines. */
+/* In one write, and never so that it blocks the loop: a reader that does not keep up loses
+ * lines. */
 static void write_line(int level, const char *text, const char *after) {
     char line[LINE + 64];
     struct pollfd standard_error = {.fd = STDERR_FILENO, .events = POLLOUT};
-    const int head = journal ? snprintf(line, sizeof line, "<%d>sfid: ", level) : snprintf(line, sizeof line, "sfid: ");
+    const int head = journal ? snprintf(line, sizeof line, "<%d>sfid: ", level)
+                             : snprintf(line, sizeof line, "sfid: ");
     int len = head + snprintf(line + head, sizeof line - (size_t)head - 1, "%s%s", text, after);
     if (len > (int)sizeof line - 2)
         len = (int)sizeof line - 2;

@@ -60,6 +60,7 @@ void origin_leave(struct origin *origin) {
 static uint32_t most_waiting(uint32_t most) { return most - (most + 14) / 16; }
 
 bool origin_may_wait(const struct origin *origin) {
-    return queue_length(QUEUE_WAIT) + queue_length(QUEUE_TURN) < most_waiting(settings.max_connections) &&
+    return queue_length(QUEUE_WAIT) + queue_length(QUEUE_TURN) <
+               most_waiting(settings.max_connections) &&
            (origin == NULL || origin->waiting < most_waiting(settings.max_per_address));
 }

@@ -13,7 +13,8 @@ uint64_t origin_key(const struct listen_address *from);
 struct origin *origin_enter(const struct listen_address *from);
 void origin_leave(struct origin *origin);
 
-/* May one more request wait for IDs? Places are kept, so that a new connection always finds an idle one to replace. */
+/* May one more request wait for IDs? Places are kept, so that a new connection always finds an idle
+ * one to replace. */
 bool origin_may_wait(const struct origin *origin);
 
 #endif

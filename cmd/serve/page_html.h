@@ -3,6 +3,7 @@
 #ifndef CMD_SERVE_PAGE_HTML_H
 #define CMD_SERVE_PAGE_HTML_H
 
-extern const char page_html[], page_policy[]; /* what the page may do is a Content-Security-Policy */
+/* what the page may do is a Content-Security-Policy */
+extern const char page_html[], page_policy[];
 
 #endif

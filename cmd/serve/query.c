@@ -25,9 +25,10 @@ static int next_byte(const char **p, const char *end) {
     return value;
 }
 
-/* Reads up to `stop` or the end of the parameter. name: compares with it, else writes to value. Returns false at a bad escape. */
-static bool read_part(const char **p, const char *end, const char *stops, const char *name, bool *same, char *value, size_t size,
-                      int *len) {
+/* Reads up to `stop` or the end of the parameter. name: compares with it, else writes to value.
+ * Returns false at a bad escape. */
+static bool read_part(const char **p, const char *end, const char *stops, const char *name,
+                      bool *same, char *value, size_t size, int *len) {
     size_t n = 0;
     *same = name != NULL;
     while (*p < end && strchr(stops, **p) == NULL) {
@@ -58,7 +59,8 @@ int query_find(struct slice query, const char *name, char *value, size_t size) {
             value[0] = '\0';
         if (p < end && *p == '=') {
             p++;
-            if (!read_part(&p, end, "&", NULL, &none, wanted ? value : ignored, wanted ? size : 1, &len))
+            if (!read_part(&p, end, "&", NULL, &none, wanted ? value : ignored, wanted ? size : 1,
+                           &len))
                 return QUERY_BAD;
         }
         if (wanted) {

@@ -65,7 +65,8 @@ void queue_leave(struct place *place) {
     place->queue = QUEUES;
 }
 
-/* A deadline may be earlier than the last one's, if a request began while an older answer was still under way. */
+/* A deadline may be earlier than the last one's, if a request began while an older answer was still
+ * under way. */
 void queue_move(struct place *place, enum queue queue, uint64_t deadline) {
     queue_leave(place);
     struct place *before = heads[queue].before;
@@ -102,7 +103,8 @@ struct place *queue_longest_idle(const struct origin *origin) {
             continue;
         if (idle[i] == QUEUE_LINGER)
             return place; /* it is to be closed anyway */
-        const uint64_t begin = place->deadline - (idle[i] == QUEUE_IDLE ? settings.idle_ms : settings.request_ms);
+        const uint64_t begin =
+            place->deadline - (idle[i] == QUEUE_IDLE ? settings.idle_ms : settings.request_ms);
         if (begin < since) {
             since = begin;
             longest = place;

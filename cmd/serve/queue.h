@@ -7,8 +7,17 @@
 
 #include <uv.h>
 
-/* Those of one queue have one time limit, so the first ends first. A connection is in one, and in QUEUE_UNREAD as well. */
-enum queue { QUEUE_IDLE, QUEUE_REQUEST, QUEUE_UNREAD, QUEUE_WAIT, QUEUE_LINGER, QUEUE_TURN, QUEUES };
+/* Those of one queue have one time limit, so the first ends first. A connection is in one, and in
+ * QUEUE_UNREAD as well. */
+enum queue {
+    QUEUE_IDLE,
+    QUEUE_REQUEST,
+    QUEUE_UNREAD,
+    QUEUE_WAIT,
+    QUEUE_LINGER,
+    QUEUE_TURN,
+    QUEUES
+};
 
 #define DEADLINE_NONE UINT64_MAX
 
@@ -37,7 +46,8 @@ size_t queue_length(enum queue queue);
 /* Do requests wait there for IDs or memory? */
 bool queue_is_wait(enum queue queue);
 
-/* Returns the connection, of this origin or (NULL) of any, that has had no request under way for the longest time; NULL: there is none. */
+/* Returns the connection, of this origin or (NULL) of any, that has had no request under way for
+ * the longest time; NULL: there is none. */
 struct place *queue_longest_idle(const struct origin *origin);
 
 #endif

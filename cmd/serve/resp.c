@@ -54,7 +54,9 @@ static int64_t read_bulk(struct reader *r, struct slice *out) {
         return refuse_bytes(r, "invalid bulk length: more than 1024 bytes");
     if (r->end - r->at < len + 2) {
         const int64_t left = r->end - r->at;
-        return left > len && r->at[len] != '\r' ? refuse_bytes(r, "a bulk string does not end in CRLF") : MORE;
+        return left > len && r->at[len] != '\r'
+                   ? refuse_bytes(r, "a bulk string does not end in CRLF")
+                   : MORE;
     }
     if (memcmp(r->at + len, "\r\n", 2) != 0)
         return refuse_bytes(r, "a bulk string does not end in CRLF");

@@ -17,7 +17,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The Redis version that clients see. They send only commands that it has, and those are answered here. */
+/* The Redis version that clients see. They send only commands that it has, and those are answered
+ * here. */
 #define SERVER_VERSION "7.0.0"
 
 struct resp_command {
@@ -26,7 +27,9 @@ struct resp_command {
     void (*serve)(struct client *client, const struct resp_request *r);
 };
 
-static void write_text(struct client *client, const char *text) { client_write(client, text, strlen(text)); }
+static void write_text(struct client *client, const char *text) {
+    client_write(client, text, strlen(text));
+}
 
 static void write_bulk(struct client *client, struct slice text) {
     client_print(client, "$%zu\r\n", text.len);
@@ -39,7 +42,9 @@ static void write_pair(struct client *client, const char *key, const char *value
     write_bulk(client, (struct slice){value, strlen(value)});
 }
 
-static void write_nil(struct client *client) { write_text(client, client->resp3 ? "_\r\n" : "$-1\r\n"); }
+static void write_nil(struct client *client) {
+    write_text(client, client->resp3 ? "_\r\n" : "$-1\r\n");
+}
 
 /* A client's word in an error, as one line. */
 struct shown {
@@ -71,8 +76,8 @@ static void serve_next(struct client *client, const struct resp_request *r) {
     uint64_t n = 1;
     if (r->argc == 2 && (!read_word(r->argv[1], settings.max_ids, &n) || n == 0)) {
         state.rejected[REJECTED_PARSE]++;
-        client_print(client, "-ERR '%s' is not a number of IDs from 1 to %u\r\n", show_word(r->argv[1]).text,
-                     (unsigned)settings.max_ids);
+        client_print(client, "-ERR '%s' is not a number of IDs from 1 to %u\r\n",
+                     show_word(r->argv[1]).text, (unsigned)settings.max_ids);
         return;
     }
     answer_begin(client, r->argc == 2 ? ANSWER_ARRAY : ANSWER_BULK, (uint32_t)n, 0);
@@ -83,19 +88,25 @@ static bool is_app(struct slice key) {
     return app && strlen(app) == key.len && memcmp(app, key.at, key.len) == 0;
 }
 
-/* Many clients read an integer reply as a double: above 2^53 IDs would be rounded, and two become one. */
+/* Many clients read an integer reply as a double: above 2^53 IDs would be rounded, and two become
+ * one. */
 static void serve_incr(struct client *client, const struct resp_request *r) {
     enum { EXACT_BITS = 53, INTEGER_BITS = 63 };
     const unsigned bits = source_bits();
     if (settings.integers == INTEGERS_NEVER)
         write_text(client, "-ERR INCR is turned off here; use SFID.NEXT\r\n");
     else if (bits > INTEGER_BITS)
-        client_print(client, "-ERR IDs of layout %s have %u bits and are no integers; use SFID.NEXT\r\n", source_layout(), bits);
-    else if (bits > EXACT_BITS && settings.integers == INTEGERS_AUTO)
-        client_print(client, "-ERR IDs of layout %s have %u bits, and clients may round integers above 53; use SFID.NEXT\r\n",
+        client_print(client,
+                     "-ERR IDs of layout %s have %u bits and are no integers; use SFID.NEXT\r\n",
                      source_layout(), bits);
+    else if (bits > EXACT_BITS && settings.integers == INTEGERS_AUTO)
+        client_print(
+            client,
+            "-ERR IDs of layout %s have %u bits, and clients may round integers above 53; use SFID.NEXT\r\n",
+            source_layout(), bits);
     else if (!is_app(r->argv[1]))
-        client_print(client, "-ERR the only key is '%s'; use SFID.NEXT\r\n", settings.opt.app ? settings.opt.app : "");
+        client_print(client, "-ERR the only key is '%s'; use SFID.NEXT\r\n",
+                     settings.opt.app ? settings.opt.app : "");
     else
         answer_begin(client, ANSWER_INTEGER, 1, 0);
 }
@@ -109,7 +120,8 @@ static void serve_decode(struct client *client, const struct resp_request *r) {
     char json[OUT_ROOM], why[READER_WHY];
     const char *end = source_decode(json, r->argv[1], why);
     if (end)
-        write_bulk(client, (struct slice){json, (size_t)(end - json) - 1}); /* without the line end */
+        /* without the line end */
+        write_bulk(client, (struct slice){json, (size_t)(end - json) - 1});
     else
         client_print(client, "-ERR '%s' %s\r\n", show_word(r->argv[1]).text, why);
 }
@@ -128,7 +140,9 @@ static void serve_ping(struct client *client, const struct resp_request *r) {
         write_text(client, "+PONG\r\n");
 }
 
-static void serve_echo(struct client *client, const struct resp_request *r) { write_bulk(client, r->argv[1]); }
+static void serve_echo(struct client *client, const struct resp_request *r) {
+    write_bulk(client, r->argv[1]);
+}
 
 static void serve_quit(struct client *client, const struct resp_request *r) {
     serve_ok(client, r);
@@ -143,18 +157,22 @@ static void serve_reset(struct client *client, const struct resp_request *r) {
 
 static void serve_select(struct client *client, const struct resp_request *r) {
     uint64_t db;
-    write_text(client, read_word(r->argv[1], 0, &db) ? "+OK\r\n" : "-ERR DB index is out of range; the only one is 0\r\n");
+    write_text(client, read_word(r->argv[1], 0, &db)
+                           ? "+OK\r\n"
+                           : "-ERR DB index is out of range; the only one is 0\r\n");
 }
 
 /* Reads the arguments after HELLO's version. Returns false after an error. */
 static bool read_hello(struct client *client, const struct resp_request *r) {
     for (int i = 2; i < r->argc; i++) {
         if (slice_is(r->argv[i], "auth")) {
-            write_text(client, "-WRONGPASS there are no users and passwords here; connect without\r\n");
+            write_text(client,
+                       "-WRONGPASS there are no users and passwords here; connect without\r\n");
             return false;
         }
         if (!slice_is(r->argv[i], "setname") || ++i == r->argc) {
-            client_print(client, "-ERR Syntax error in HELLO option '%s'\r\n", show_word(r->argv[i == r->argc ? i - 1 : i]).text);
+            client_print(client, "-ERR Syntax error in HELLO option '%s'\r\n",
+                         show_word(r->argv[i == r->argc ? i - 1 : i]).text);
             return false;
         }
     }
@@ -173,7 +191,8 @@ static void serve_hello(struct client *client, const struct resp_request *r) {
     write_text(client, client->resp3 ? "%7\r\n" : "*14\r\n");
     write_pair(client, "server", "sfid");
     write_pair(client, "version", SERVER_VERSION);
-    client_print(client, "$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%" PRIu64 "\r\n", client->resp3 ? 3 : 2, client->id);
+    client_print(client, "$5\r\nproto\r\n:%d\r\n$2\r\nid\r\n:%" PRIu64 "\r\n",
+                 client->resp3 ? 3 : 2, client->id);
     write_pair(client, "mode", "standalone");
     write_pair(client, "role", "master");
     write_text(client, "$7\r\nmodules\r\n*0\r\n");
@@ -191,12 +210,14 @@ static void serve_client(struct client *client, const struct resp_request *r) {
     else if (slice_is(r->argv[1], "getname"))
         write_nil(client);
     else
-        client_print(client, "-ERR unknown subcommand '%s' of CLIENT\r\n", show_word(r->argv[1]).text);
+        client_print(client, "-ERR unknown subcommand '%s' of CLIENT\r\n",
+                     show_word(r->argv[1]).text);
 }
 
 static void serve_empty(struct client *client, const struct resp_request *r) {
     if (slice_is(r->argv[0], "config") && !slice_is(r->argv[1], "get"))
-        client_print(client, "-ERR unknown subcommand '%s' of CONFIG\r\n", show_word(r->argv[1]).text);
+        client_print(client, "-ERR unknown subcommand '%s' of CONFIG\r\n",
+                     show_word(r->argv[1]).text);
     else
         write_text(client, "*0\r\n");
 }
@@ -205,7 +226,8 @@ static void serve_info(struct client *client, const struct resp_request *r) {
     char text[256];
     (void)r;
     snprintf(text, sizeof text,
-             "# Server\r\nredis_version:" SERVER_VERSION "\r\nsfid_version:%s\r\n# Replication\r\nrole:master\r\n"
+             "# Server\r\nredis_version:" SERVER_VERSION
+             "\r\nsfid_version:%s\r\n# Replication\r\nrole:master\r\n"
              "# Persistence\r\nloading:0\r\n",
              sfid_version());
     write_bulk(client, (struct slice){text, strlen(text)});
@@ -237,7 +259,8 @@ static void serve_command(struct client *client, const struct resp_request *r) {
         if (!slice_is(r->argv[0], command->name))
             continue;
         if (r->argc < command->least || r->argc > command->most)
-            client_print(client, "-ERR wrong number of arguments for '%s' command\r\n", command->name);
+            client_print(client, "-ERR wrong number of arguments for '%s' command\r\n",
+                         command->name);
         else
             command->serve(client, r);
         return;

@@ -50,7 +50,8 @@ static void hear_serve(void *user, const sfid_event *event) {
     struct heard heard = {.kind = event->kind, .pid = event->pid};
     (void)user;
     if ((int)event->kind < SFID_EVENT_KINDS)
-        atomic_fetch_add_explicit(&state.events[event->kind], 1, memory_order_relaxed); /* statistic */
+        /* statistic */
+        atomic_fetch_add_explicit(&state.events[event->kind], 1, memory_order_relaxed);
     snprintf(heard.text, sizeof heard.text, "%s", event->text);
     if (write(daemon_.pipe[1], &heard, sizeof heard) < 0)
         return; /* the loop is far behind; /metrics shows what counts */
@@ -62,8 +63,9 @@ static void on_heard(uv_poll_t *poll, int status, int events) {
     (void)poll, (void)status, (void)events;
     while (read(daemon_.pipe[0], &heard, sizeof heard) == (ssize_t)sizeof heard) {
         const char *name = sfid_event_name(heard.kind);
-        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE, &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0],
-                  "%s: %s", name ? name : "EVENT", heard.text);
+        log_keyed(name ? sfid_event_level(heard.kind) : LOG_NOTICE,
+                  &keys[(int)heard.kind < SFID_EVENT_KINDS ? heard.kind : 0], "%s: %s",
+                  name ? name : "EVENT", heard.text);
     }
 }
 
@@ -149,7 +151,8 @@ static void on_empty(void) { uv_stop(&daemon_.loop); }
 static void on_grace_over(uv_timer_t *timer) {
     (void)timer;
     if (state.connections > 0)
-        log_line(LOG_WARNING, "%" PRIu64 " connections were closed with requests under way", state.connections);
+        log_line(LOG_WARNING, "%" PRIu64 " connections were closed with requests under way",
+                 state.connections);
     uv_stop(&daemon_.loop);
 }
 
@@ -176,7 +179,8 @@ static void on_stop(uv_signal_t *handle, int signal) {
         return;
     }
     notify("STOPPING=1\nSTATUS=stopping\n");
-    log_line(LOG_NOTICE, "stopping on %s: %" PRIu64 " connections", signal == SIGTERM ? "SIGTERM" : "SIGINT", state.connections);
+    log_line(LOG_NOTICE, "stopping on %s: %" PRIu64 " connections",
+             signal == SIGTERM ? "SIGTERM" : "SIGINT", state.connections);
     state.stopping = true;
     close_listeners();
     uv_timer_start(&daemon_.grace, on_grace_over, settings.grace_ms, 0);
@@ -193,7 +197,8 @@ static int open_source(void) {
     for (;;) {
         bool waits = false;
         const uint64_t began_ns = uv_hrtime();
-        const bool known = source_waits_for_app(LOOK_MS, &waits); /* a server that is silent is not to be waited for twice */
+        /* a server that is silent is not to be waited for twice */
+        const bool known = source_waits_for_app(LOOK_MS, &waits);
         const int code = source_open((uv_hrtime() - began_ns) / 1000000, hear_serve);
         if (code == SFID_ENOPID && !known)
             source_waits_for_app(settings.opt.open_timeout_ms, &waits);
@@ -234,8 +239,10 @@ static void report_start(void) {
         const size_t len = strlen(list);
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : " ", listeners[i].name);
     }
-    log_line(LOG_NOTICE, "ready: %s, app %s, pid %" PRId64 ", layout %s, at most %" PRIu64 " IDs a second", list,
-             settings.opt.app ? settings.opt.app : "-", source_pid(), source_layout(), source_rate());
+    log_line(LOG_NOTICE,
+             "ready: %s, app %s, pid %" PRId64 ", layout %s, at most %" PRIu64 " IDs a second",
+             list, settings.opt.app ? settings.opt.app : "-", source_pid(), source_layout(),
+             source_rate());
     if (settings.local)
         log_line(LOG_NOTICE, "pids come from store local: IDs are unique on this host only");
     daemon_.ready = true;
@@ -293,22 +300,24 @@ static int run_serve(const struct args *args) {
 
 const struct command command_serve = {
     .name = "serve",
-    .synopsis = "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
-                "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
-                "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
-                "[--max-per-address N] "
-                "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
-                "[--integers auto|always|never] [--access-log]",
+    .synopsis =
+        "[--listen ADDRESS]... [--expose] [--protocols LIST] [--mode OCTAL] --app APP [--store STORE | --pid PID] "
+        "[--layout LAYOUT] [--format dec|hex|base62|base32|base58|uuid] "
+        "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
+        "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS] [--max-ids N] [--max-connections N] "
+        "[--max-per-address N] "
+        "[--max-memory BYTES] [--wait-ms MS] [--request-ms MS] [--idle-ms MS] [--grace-ms MS] "
+        "[--integers auto|always|never] [--access-log]",
     .summary = "serve IDs over HTTP, RESP and flakeid's frames",
-    .about = "Holds one generator and hands out its IDs to programs in any language. Each address takes all\n"
-             "three protocols: HTTP (GET /id, /ids?n=N), RESP (SFID.NEXT [N], for every Redis client) and\n"
-             "flakeid's frames. It runs in the foreground until TERM or INT. Then it answers requests\n"
-             "that have begun and releases its pid; the next start goes on at the next ID.\n\n"
-             "APP is needed unless the layout names the host (flake, flake-go, awsflake). IDs of store\n"
-             "local are unique on this host only. There are no passwords and no TLS: without --expose only\n"
-             "loopback addresses and Unix sockets are allowed. Put a proxy in front of other addresses.\n\n"
-             "Layout sfid gives 131072 IDs a second in all; twitter gives 4 M a second.\n",
+    .about =
+        "Holds one generator and hands out its IDs to programs in any language. Each address takes all\n"
+        "three protocols: HTTP (GET /id, /ids?n=N), RESP (SFID.NEXT [N], for every Redis client) and\n"
+        "flakeid's frames. It runs in the foreground until TERM or INT. Then it answers requests\n"
+        "that have begun and releases its pid; the next start goes on at the next ID.\n\n"
+        "APP is needed unless the layout names the host (flake, flake-go, awsflake). IDs of store\n"
+        "local are unique on this host only. There are no passwords and no TLS: without --expose only\n"
+        "loopback addresses and Unix sockets are allowed. Put a proxy in front of other addresses.\n\n"
+        "Layout sfid gives 131072 IDs a second in all; twitter gives 4 M a second.\n",
     .options = serve_options,
     .run = run_serve,
 };

@@ -46,32 +46,40 @@ enum {
 };
 
 const struct option_spec serve_options[] = {
-    [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN", "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
+    [LISTEN] = {"listen", 0, "ADDRESS...", "SFID_LISTEN",
+                "where to listen, repeated ([::1]:3525 and 127.0.0.1:3525)"},
     [EXPOSE] = {"expose", 0, NULL, NULL, "allow addresses that other hosts can reach"},
     [PROTOCOL_LIST] = {"protocols", 0, "LIST", NULL, "the protocols to speak (http,resp,flakeid)"},
     [MODE] = {"mode", 0, "OCTAL", NULL, "the mode of Unix sockets (0660)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "the app"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: local, ordinal: or a Redis URL (local)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE",
+               "where to lease a pid: local, ordinal: or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, uuid (the layout's own)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL,
+                "dec, hex, base62, base32, base58, uuid (the layout's own)"},
     HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
     APP_OPTIONS(RUN_DIR),
     [MAX_IDS] = {"max-ids", 0, "N", NULL, "the most IDs in one request (65365)"},
     [MAX_CONNECTIONS] = {"max-connections", 0, "N", NULL, "the most connections at once (1024)"},
-    [MAX_PER_ADDRESS] = {"max-per-address", 0, "N", NULL, "the most connections of one address (all; with --expose half of all)"},
-    [MAX_MEMORY] = {"max-memory", 0, "BYTES", NULL, "the most memory for answers under way (67108864)"},
+    [MAX_PER_ADDRESS] = {"max-per-address", 0, "N", NULL,
+                         "the most connections of one address (all; with --expose half of all)"},
+    [MAX_MEMORY] = {"max-memory", 0, "BYTES", NULL,
+                    "the most memory for answers under way (67108864)"},
     [WAIT] = {"wait-ms", 0, "MS", NULL, "how long a request waits for IDs (1000)"},
-    [REQUEST] = {"request-ms", 0, "MS", NULL, "how long a request may take to arrive, or an answer to be read (10000)"},
+    [REQUEST] = {"request-ms", 0, "MS", NULL,
+                 "how long a request may take to arrive, or an answer to be read (10000)"},
     [IDLE] = {"idle-ms", 0, "MS", NULL, "how long a connection may be idle (60000)"},
     [GRACE] = {"grace-ms", 0, "MS", NULL, "how long a stop may take (5000)"},
-    [INTEGERS] = {"integers", 0, "WHEN", NULL, "whether INCR is answered: auto, always, never (auto)"},
+    [INTEGERS] = {"integers", 0, "WHEN", NULL,
+                  "whether INCR is answered: auto, always, never (auto)"},
     [ACCESS_LOG] = {"access-log", 0, NULL, NULL, "write a line for each request on standard error"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct source_options source = {APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
+static const struct source_options source = {
+    APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
 
 struct settings settings;
 
@@ -129,7 +137,8 @@ static bool read_protocols(const struct args *args) {
     while (list) {
         const size_t len = strcspn(list, ",");
         unsigned i = 0;
-        while (i < PROTOCOLS && (strlen(protocol_names[i]) != len || memcmp(protocol_names[i], list, len) != 0))
+        while (i < PROTOCOLS &&
+               (strlen(protocol_names[i]) != len || memcmp(protocol_names[i], list, len) != 0))
             i++;
         if (i == PROTOCOLS) {
             say("--protocols: %s is not one of http, resp, flakeid", quote(list, len).text);
@@ -160,7 +169,8 @@ static bool read_mode(const struct args *args) {
 
 static bool read_format(const struct args *args) {
     static const char *const forms[] = {"dec", "hex", "base62", "base32", "base58", NULL};
-    static const char *const wide_forms[] = {"dec", "hex", "base62", "base32", "base58", "uuid", NULL};
+    static const char *const wide_forms[] = {"dec",    "hex",  "base62", "base32",
+                                             "base58", "uuid", NULL};
     const char *text = args->value[FORMAT];
     sfid_wide_facts facts;
     const bool wide = settings.layout.wide;
@@ -168,7 +178,8 @@ static bool read_format(const struct args *args) {
     if (form < 0)
         return false;
     settings.form = (sfid_form)form;
-    if (wide && text == NULL && sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) == 0) {
+    if (wide && text == NULL &&
+        sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) == 0) {
         settings.form = facts.form;
         settings.width = facts.width;
     }
@@ -215,22 +226,28 @@ static void fit_descriptors(void) {
     if (now >= wanted)
         return;
     settings.max_connections = (uint32_t)(now > 2 * OTHERS ? now - OTHERS : now / 2);
-    say("--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors", (unsigned)settings.max_connections, (unsigned)now);
+    say("--max-connections is %u here: RLIMIT_NOFILE allows %u descriptors",
+        (unsigned)settings.max_connections, (unsigned)now);
 }
 
 static bool read_limits(const struct args *args) {
-    static const char *const when[] = {[INTEGERS_AUTO] = "auto", [INTEGERS_ALWAYS] = "always", [INTEGERS_NEVER] = "never", NULL};
+    static const char *const when[] = {
+        [INTEGERS_AUTO] = "auto", [INTEGERS_ALWAYS] = "always", [INTEGERS_NEVER] = "never", NULL};
     enum { IDS_MOST = 1000000, CONNECTIONS_MOST = 1000000 };
     const int integers = args_choice(args, INTEGERS, when);
     settings.integers = (enum integers)integers;
-    if (integers < 0 || !args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections))
+    if (integers < 0 ||
+        !args_between(args, MAX_CONNECTIONS, 1, CONNECTIONS_MOST, &settings.max_connections))
         return false;
     fit_descriptors();
-    settings.max_per_address = settings.expose ? (settings.max_connections + 1) / 2 : settings.max_connections;
+    settings.max_per_address =
+        settings.expose ? (settings.max_connections + 1) / 2 : settings.max_connections;
     return args_between(args, MAX_IDS, 1, IDS_MOST, &settings.max_ids) &&
            args_between(args, MAX_PER_ADDRESS, 1, CONNECTIONS_MOST, &settings.max_per_address) &&
-           args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) && args_between(args, WAIT, 0, DAY, &settings.wait_ms) &&
-           args_between(args, REQUEST, 1, DAY, &settings.request_ms) && args_between(args, IDLE, 1, DAY, &settings.idle_ms) &&
+           args_number(args, MAX_MEMORY, INT64_MAX, &settings.max_memory) &&
+           args_between(args, WAIT, 0, DAY, &settings.wait_ms) &&
+           args_between(args, REQUEST, 1, DAY, &settings.request_ms) &&
+           args_between(args, IDLE, 1, DAY, &settings.idle_ms) &&
            args_between(args, GRACE, 0, DAY, &settings.grace_ms);
 }
 
@@ -247,7 +264,8 @@ int settings_read(const struct args *args) {
                                  .access_log = args->value[ACCESS_LOG] != NULL};
     if (!args_no_operands(args, "; use --listen ADDRESS to say where to listen"))
         return usage(args->command);
-    if (!read_listen(args) || !read_protocols(args) || !read_mode(args) || !read_ids(args) || !read_limits(args))
+    if (!read_listen(args) || !read_protocols(args) || !read_mode(args) || !read_ids(args) ||
+        !read_limits(args))
         return STATUS_USAGE;
     return check_addresses(args);
 }

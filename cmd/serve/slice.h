@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * slice.h - requests of the three protocols as bytes: pure functions, without input, output or allocation.
+ * slice.h - requests of the three protocols as bytes: pure functions, without input, output or
+ * allocation.
  *
  * Each reads the bytes that have come so far, from the first byte of a request.
  * It returns how many bytes the request has, 0 if it wants more, or a negative

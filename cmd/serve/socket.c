@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* socket.c - a connection's socket: what the loop waits for, what is sent, and whether it arrives. */
+/* socket.c - a connection's socket: what the loop waits for, what is sent, and whether it
+ * arrives. */
 #include "serve/socket.h"
 
 #include "serve/origin.h"
@@ -31,7 +32,8 @@ void sockets_begin(uv_loop_t *loop, uv_poll_cb on_events, void (*on_empty)(void)
 }
 
 struct connection *connection_of(struct place *place) {
-    const size_t at = place->queue == QUEUE_UNREAD ? offsetof(struct connection, unread) : offsetof(struct connection, place);
+    const size_t at = place->queue == QUEUE_UNREAD ? offsetof(struct connection, unread)
+                                                   : offsetof(struct connection, place);
     return (struct connection *)(void *)((char *)place - at);
 }
 
@@ -58,13 +60,15 @@ void connection_drop(struct connection *c) {
 }
 
 bool connection_is_full(const struct connection *c) {
-    return client_pending(&c->client) > (state.memory > settings.max_memory ? PENDING_LEAST : PENDING_MOST);
+    return client_pending(&c->client) >
+           (state.memory > settings.max_memory ? PENDING_LEAST : PENDING_MOST);
 }
 
 void connection_watch(struct connection *c) {
     const size_t pending = client_pending(&c->client);
     const bool lingers = c->place.queue == QUEUE_LINGER;
-    const bool reads = lingers || (!c->eof && !connection_has_job(c) && !c->client.closing && !connection_is_full(c));
+    const bool reads = lingers || (!c->eof && !connection_has_job(c) && !c->client.closing &&
+                                   !connection_is_full(c));
     const int events = (reads ? UV_READABLE : 0) | (pending > 0 ? UV_WRITABLE : 0);
     if (events == c->events)
         return;
@@ -80,17 +84,24 @@ void connection_watch(struct connection *c) {
         uv_poll_stop(&c->poll);
 }
 
-static uint64_t look_ms(void) { return settings.request_ms < LOOKS ? 1 : settings.request_ms / LOOKS; }
+static uint64_t look_ms(void) {
+    return settings.request_ms < LOOKS ? 1 : settings.request_ms / LOOKS;
+}
 
-static void look_later(struct connection *c) { queue_move(&c->unread, QUEUE_UNREAD, queues_now() + look_ms()); }
+static void look_later(struct connection *c) {
+    queue_move(&c->unread, QUEUE_UNREAD, queues_now() + look_ms());
+}
 
-/* Returns how many bytes of what was sent the client's host has not; of a Unix socket the kernel says a little more. */
+/* Returns how many bytes of what was sent the client's host has not; of a Unix socket the kernel
+ * says a little more. */
 static int on_the_way(const struct connection *c) {
     int n = 0;
     return ioctl(c->fd, SIOCOUTQ, &n) < 0 || n < 0 ? 0 : n;
 }
 
-bool connection_has_unread(const struct connection *c) { return client_pending(&c->client) > 0 || on_the_way(c) > 0; }
+bool connection_has_unread(const struct connection *c) {
+    return client_pending(&c->client) > 0 || on_the_way(c) > 0;
+}
 
 /*
  * What the kernel has for a client that does not take it would stay there for
@@ -123,7 +134,8 @@ void connection_look(struct connection *c) {
 
 bool connection_flush(struct connection *c) {
     for (size_t pending; (pending = client_pending(&c->client)) > 0;) {
-        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending, MSG_NOSIGNAL | MSG_DONTWAIT);
+        const ssize_t n = send(c->fd, c->client.out.at + c->client.out.sent, pending,
+                               MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0)
             return errno == EAGAIN || errno == EINTR;
         client_sent(&c->client, (size_t)n);

@@ -20,7 +20,8 @@ struct connection {
     uint64_t got_at;
     int fd, events; /* what poll waits for */
     bool eof, waited;
-    bool polled; /* poll is in the loop; a client that sends at once and closes never comes that far */
+    /* poll is in the loop; a client that sends at once and closes never comes that far */
+    bool polled;
 };
 
 void sockets_begin(uv_loop_t *loop, uv_poll_cb on_events, void (*on_empty)(void));

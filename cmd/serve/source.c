@@ -42,7 +42,8 @@ int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event
     source_close();
     begin_text();
     opt.on_event = on_event;
-    opt.open_timeout_ms = spent_ms < opt.open_timeout_ms ? opt.open_timeout_ms - (uint32_t)spent_ms : 1;
+    opt.open_timeout_ms =
+        spent_ms < opt.open_timeout_ms ? opt.open_timeout_ms - (uint32_t)spent_ms : 1;
     return sfid_open(&source.g, &opt);
 }
 
@@ -81,13 +82,15 @@ bool source_waits(void) {
 
 int64_t source_draw(size_t n) {
     n = n < SOURCE_TURN ? n : SOURCE_TURN;
-    return settings.layout.wide ? sfid_next_n_wide(source.g, source.drawn.wide, n) : sfid_next_n(source.g, source.drawn.ids, n);
+    return settings.layout.wide ? sfid_next_n_wide(source.g, source.drawn.wide, n)
+                                : sfid_next_n(source.g, source.drawn.ids, n);
 }
 
 int source_retry_ms(void) { return sfid_retry_ms(source.g); }
 
 static sfid_wide drawn(size_t i) {
-    return settings.layout.wide ? source.drawn.wide[i] : (sfid_wide){0, (uint64_t)source.drawn.ids[i]};
+    return settings.layout.wide ? source.drawn.wide[i]
+                                : (sfid_wide){0, (uint64_t)source.drawn.ids[i]};
 }
 
 int64_t source_integer(size_t i) { return source.drawn.ids[i]; }
@@ -98,8 +101,9 @@ char *source_put(char *p, size_t i, unsigned least) {
     if (!settings.layout.wide && settings.form == SFID_DEC) {
         end = put_dec(p, id.low);
     } else {
-        const int len = settings.layout.wide ? sfid_wide_to_text(settings.form, id, settings.width, p, SOURCE_ROOM)
-                                             : sfid_to_text(settings.form, (int64_t)id.low, p, SOURCE_ROOM);
+        const int len = settings.layout.wide
+                            ? sfid_wide_to_text(settings.form, id, settings.width, p, SOURCE_ROOM)
+                            : sfid_to_text(settings.form, (int64_t)id.low, p, SOURCE_ROOM);
         end += len > 0 ? len : 0;
     }
     const size_t len = (size_t)(end - p), pad = least > len ? least - len : 0;
@@ -127,7 +131,9 @@ uint64_t source_rate(void) {
     if (host_is_named(&settings.layout))
         return SHARED_RATE;
     if (settings.layout.wide)
-        return sfid_wide_layout_describe(&settings.layout.wide_layout, &wide) < 0 ? 0 : wide.facts.ids_per_second;
+        return sfid_wide_layout_describe(&settings.layout.wide_layout, &wide) < 0
+                   ? 0
+                   : wide.facts.ids_per_second;
     return sfid_layout_describe(&settings.layout.layout, &facts) < 0 ? 0 : facts.ids_per_second;
 }
 
@@ -135,7 +141,8 @@ unsigned source_bits(void) {
     sfid_wide_facts facts;
     const sfid_layout *l = &settings.layout.layout;
     if (settings.layout.wide)
-        return sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) < 0 ? 128 : facts.bits;
+        return sfid_wide_layout_describe(&settings.layout.wide_layout, &facts) < 0 ? 128
+                                                                                   : facts.bits;
     const unsigned bits = l->time_shift + l->time_bits;
     return bits < 64 ? bits : 63; /* the top bit stays 0 */
 }

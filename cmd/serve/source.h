@@ -6,12 +6,14 @@
 #include "serve/slice.h"
 #include "text/reader.h"
 
-/* Opens it; may take the time that the options say, less what was spent of that. Returns as sfid_open(). */
+/* Opens it; may take the time that the options say, less what was spent of that. Returns as
+ * sfid_open(). */
 int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event));
 void source_close(void);
 const char *source_error(void);
 
-/* Asks the app's server, for so long. False if it does not answer. *waits: it does not know the app, so a later open may find a pid. */
+/* Asks the app's server, for so long. False if it does not answer. *waits: it does not know the
+ * app, so a later open may find a pid. */
 bool source_waits_for_app(uint32_t within_ms, bool *waits);
 
 #define SOURCE_TURN 4096
@@ -20,7 +22,8 @@ bool source_waits_for_app(uint32_t within_ms, bool *waits);
 int64_t source_draw(size_t n);
 int source_retry_ms(void);
 
-/* Writes ID i of the last draw at p, padded to `least` digits. SOURCE_ROOM bytes, or `least` if more, are enough. */
+/* Writes ID i of the last draw at p, padded to `least` digits. SOURCE_ROOM bytes, or `least` if
+ * more, are enough. */
 #define SOURCE_ROOM 48
 char *source_put(char *p, size_t i, unsigned least);
 char *source_put_hex(char *p, size_t i); /* 32 digits */
@@ -39,7 +42,8 @@ uint64_t source_rate(void);
 unsigned source_bits(void);
 const char *source_layout(void);
 
-/* Writes the JSON line of sfid decode (OUT_ROOM bytes). Returns its end; NULL, with a reason, if the text is no ID. */
+/* Writes the JSON line of sfid decode (OUT_ROOM bytes). Returns its end; NULL, with a reason, if
+ * the text is no ID. */
 char *source_decode(char *p, struct slice text, char why[READER_WHY]);
 
 #endif

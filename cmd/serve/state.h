@@ -6,7 +6,15 @@
 #include "io/base.h"
 
 enum protocol { PROTOCOL_HTTP, PROTOCOL_RESP, PROTOCOL_FLAKEID, PROTOCOLS, PROTOCOL_NONE };
-enum refusal { REFUSED_AGAIN, REFUSED_LEASE, REFUSED_CLOCK, REFUSED_STOPPING, REFUSED_MEMORY, REFUSED_CONNECTIONS, REFUSALS };
+enum refusal {
+    REFUSED_AGAIN,
+    REFUSED_LEASE,
+    REFUSED_CLOCK,
+    REFUSED_STOPPING,
+    REFUSED_MEMORY,
+    REFUSED_CONNECTIONS,
+    REFUSALS
+};
 enum rejection {
     REJECTED_PARSE,
     REJECTED_LIMIT,
@@ -24,9 +32,10 @@ extern const char *const protocol_names[], *const refusal_names[], *const reject
 struct state {
     uint64_t issued, waits;
     uint64_t requests[PROTOCOLS], refused[REFUSALS], rejected[REJECTIONS];
-    _Atomic uint64_t events[SFID_EVENT_KINDS]; /* by kind: counted in the library's thread, read in the loop's */
-    uint64_t connections;                      /* open now */
-    uint64_t memory;                           /* bytes of answers under way */
+    /* by kind: counted in the library's thread, read in the loop's */
+    _Atomic uint64_t events[SFID_EVENT_KINDS];
+    uint64_t connections; /* open now */
+    uint64_t memory;      /* bytes of answers under way */
     bool stopping;
 };
 extern struct state state;

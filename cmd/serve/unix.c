@@ -17,7 +17,8 @@
 
 enum { LOCK_MS = 5000, NAP_MS = 10 }; /* how long another server that starts may have the lock */
 
-/* Whether others can lead the lock elsewhere, or write to it. They could keep this server from starting, or let two start. */
+/* Whether others can lead the lock elsewhere, or write to it. They could keep this server from
+ * starting, or let two start. */
 static bool lock_is_ours(const char *lock, int fd) {
     char why[SFID_WHY_LEN], whole[PATH_ROOM];
     struct stat st;
@@ -39,15 +40,19 @@ static bool lock_is_ours(const char *lock, int fd) {
 
 static bool lock_in_time(const char *lock, int fd) {
     const struct timespec nap = {0, NAP_MS * 1000000};
-    for (const int64_t end = monotonic_ms() + LOCK_MS; flock(fd, LOCK_EX | LOCK_NB) < 0; nanosleep(&nap, NULL))
+    for (const int64_t end = monotonic_ms() + LOCK_MS; flock(fd, LOCK_EX | LOCK_NB) < 0;
+         nanosleep(&nap, NULL))
         if ((errno != EWOULDBLOCK && errno != EINTR) || monotonic_ms() >= end) {
-            say("%s: %s", lock, errno == EWOULDBLOCK ? "another process has had this lock for five seconds" : strerror(errno));
+            say("%s: %s", lock,
+                errno == EWOULDBLOCK ? "another process has had this lock for five seconds"
+                                     : strerror(errno));
             return false;
         }
     return true;
 }
 
-/* Holds PATH.lock while the path is tested, removed and bound. The file stays: removing it would let two servers hold one each. */
+/* Holds PATH.lock while the path is tested, removed and bound. The file stays: removing it would
+ * let two servers hold one each. */
 static int lock_path(const char *path) {
     char lock[sizeof((struct sockaddr_un *)0)->sun_path + 8];
     snprintf(lock, sizeof lock, "%s.lock", path);
@@ -80,7 +85,8 @@ static int make_way(const struct listen_address *address) {
         say("unix:%s: another server is listening there", path);
         return STATUS_BUSY;
     }
-    say("unix:%s: the socket there cannot be replaced: %s", path, strerror(why == ECONNREFUSED ? errno : why));
+    say("unix:%s: the socket there cannot be replaced: %s", path,
+        strerror(why == ECONNREFUSED ? errno : why));
     return STATUS_STATE;
 }
 
@@ -108,7 +114,8 @@ int unix_bind(const struct listen_address *address, struct listener *listener) {
     if (status == STATUS_GOOD)
         status = bind_path(address, listener);
     if (status == STATUS_GOOD && listen(listener->fd, SOMAXCONN) < 0)
-        status = STATUS_STATE; /* before the lock is given up: until now a connection would be refused */
+        /* before the lock is given up: until now a connection would be refused */
+        status = STATUS_STATE;
     close(lock);
     return status;
 }

@@ -5,7 +5,8 @@
 
 #include "serve/address.h"
 
-/* Binds a socket where none, or only a dead one, is. Returns STATUS_GOOD, or the status to end with, after a message. */
+/* Binds a socket where none, or only a dead one, is. Returns STATUS_GOOD, or the status to end
+ * with, after a message. */
 int unix_bind(const struct listen_address *address, struct listener *listener);
 
 #endif

@@ -18,16 +18,19 @@ enum { BATCH = 4096, BURST = 200000, THREADS_MAX = 64, ROUNDS_MAX = 400 };
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
     [THREADS] = {"threads", 0, "N", NULL, "how many threads share a generator, 1 to 64 (2)"},
-    [LANES] = {"lanes", 0, NULL, NULL, "compare lanes with one word that all threads share, by 1, 2, 4 … threads"},
+    [LANES] = {"lanes", 0, NULL, NULL,
+               "compare lanes with one word that all threads share, by 1, 2, 4 … threads"},
     [SECONDS] = {"seconds", 0, "N", NULL, "how many seconds to measure each line, 1 to 60 (1)"},
     [FORMAT] = {"format", 0, "FORMAT", NULL, "text or json (text)"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
 enum way { WAY_CLOCK, WAY_NEXT, WAY_MANY, WAY_LANE, WAYS };
-static const char *const way_names[WAYS] = {"reading the clock", "sfid_next", "sfid_next_n of 4096", "sfid_lane_next"};
+static const char *const way_names[WAYS] = {"reading the clock", "sfid_next", "sfid_next_n of 4096",
+                                            "sfid_lane_next"};
 
-/* A burst ends when the sequence of its tick is used up, since waiting is not part of an ID's cost. */
+/* A burst ends when the sequence of its tick is used up, since waiting is not part of an ID's
+ * cost. */
 struct bench {
     sfid *g;
     enum way way;
@@ -37,7 +40,8 @@ struct bench {
     pthread_barrier_t start, end;
 };
 
-/* A generating thread; the first is the caller. Its memory lasts for one line of output, so only the first burst finds it cold. */
+/* A generating thread; the first is the caller. Its memory lasts for one line of output, so only
+ * the first burst finds it cold. */
 struct worker {
     struct bench *bench;
     pthread_t thread;
@@ -94,12 +98,15 @@ static void *work(void *arg) {
     }
 }
 
-/* Runs one burst in all threads, in a tick with room. Returns nanoseconds an ID; 0 if there were none. */
+/* Runs one burst in all threads, in a tick with room. Returns nanoseconds an ID; 0 if there were
+ * none. */
 static double run_burst(struct bench *b, struct worker *workers) {
     const int ms = b->way == WAY_CLOCK ? 0 : sfid_retry_ms(b->g);
     uint64_t ids = 0, begin = UINT64_MAX, end = 0;
     if (ms > 0)
-        nanosleep(&(struct timespec){(ms + (int)b->lag_ms) / 1000, (ms + (int)b->lag_ms) % 1000 * 1000000L}, NULL);
+        nanosleep(&(struct timespec){(ms + (int)b->lag_ms) / 1000,
+                                     (ms + (int)b->lag_ms) % 1000 * 1000000L},
+                  NULL);
     pthread_barrier_wait(&b->start);
     burst(&workers[0]);
     pthread_barrier_wait(&b->end);
@@ -122,7 +129,8 @@ static double median_of_bursts(struct bench *b, struct worker *workers, uint64_t
     size_t n = 0;
     const uint64_t end = now_ns(CLOCK_MONOTONIC) + seconds * 1000000000;
     run_burst(b, workers); /* cold: not counted */
-    for (size_t tries = 0; tries < ROUNDS_MAX && (n < 3 || now_ns(CLOCK_MONOTONIC) < end); tries++) {
+    for (size_t tries = 0; tries < ROUNDS_MAX && (n < 3 || now_ns(CLOCK_MONOTONIC) < end);
+         tries++) {
         const double ns = run_burst(b, workers);
         if (ns > 0)
             rounds[n++] = ns;
@@ -175,7 +183,8 @@ static int64_t first_id(const sfid_layout *l, uint64_t tick) {
     return sfid_compose(l, &(sfid_parts){.tick = tick}, &id) < 0 ? -1 : id;
 }
 
-/* Generates until an ID is not below `end`. Returns how many were below. On failure, *last is negative. */
+/* Generates until an ID is not below `end`. Returns how many were below. On failure, *last is
+ * negative. */
 static uint64_t draw_up_to(sfid *g, int64_t end, int64_t *last) {
     uint64_t n = 0;
     while ((*last = sfid_next(g)) >= 0 && *last < end)
@@ -206,14 +215,16 @@ static struct fill fill_up(sfid *g, const sfid_layout *l, uint64_t seconds) {
     if (id < 0)
         return none;
     return (struct fill){(double)n * 1000 / (double)(ticks * l->unit_ms),
-                         (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) / (double)(now_ns(CLOCK_MONOTONIC) - ns)};
+                         (double)(now_ns(CLOCK_PROCESS_CPUTIME_ID) - cpu) /
+                             (double)(now_ns(CLOCK_MONOTONIC) - ns)};
 }
 
 /* ---- output ------------------------------------------------------------------ */
 
 static void tell(const struct bench *b, double ns) {
     char name[64];
-    snprintf(name, sizeof name, b->threads > 1 ? "%s, %u threads" : "%s", way_names[b->way], b->threads);
+    snprintf(name, sizeof name, b->threads > 1 ? "%s, %u threads" : "%s", way_names[b->way],
+             b->threads);
     if (b->json) {
         json_open(NULL, '{');
         json_text("what", way_names[b->way]);
@@ -246,9 +257,10 @@ static void tell_fill(const struct bench *b, struct fill f, const sfid_layout *l
     }
     put_rate(got, f.per_second);
     put_rate(all, most);
-    out_print("\none thread at full speed: %s IDs per second, %.1f %% of the layout's %s for one pid,\n"
-              "using %.0f %% of a processor\n",
-              got, 100 * f.per_second / most, all, 100 * f.processor);
+    out_print(
+        "\none thread at full speed: %s IDs per second, %.1f %% of the layout's %s for one pid,\n"
+        "using %.0f %% of a processor\n",
+        got, 100 * f.per_second / most, all, 100 * f.processor);
 }
 
 static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustion, int *status) {
@@ -258,7 +270,8 @@ static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustio
     opt.layout = layout;
     opt.exhaustion = exhaustion;
     opt.pid =
-        sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0; /* no app: no other process is asked or blocked */
+        /* no app: no other process is asked or blocked */
+        sfid_layout_describe(layout, &facts) == 0 ? (int64_t)facts.first_pid : 0;
     opt.max_wait_ms = layout->unit_ms > 120000 ? layout->unit_ms : 120000;
     const int code = sfid_open(&g, &opt);
     if (code == 0)
@@ -302,7 +315,8 @@ static int run_bench(const struct args *args) {
     const int format = args_choice(args, FORMAT, formats);
     if (!args_no_operands(args, ""))
         return usage(args->command);
-    if (format < 0 || !args_layout(args, LAYOUT, &layout) || !args_between(args, THREADS, 1, THREADS_MAX, &threads) ||
+    if (format < 0 || !args_layout(args, LAYOUT, &layout) ||
+        !args_between(args, THREADS, 1, THREADS_MAX, &threads) ||
         !args_between(args, SECONDS, 1, 60, &seconds))
         return STATUS_USAGE;
     b.json = format == 1;
@@ -316,7 +330,8 @@ static int run_bench(const struct args *args) {
         json_text("layout", sfid_layout_format(&layout, text, sizeof text) < 0 ? "" : text);
         json_open("costs", '[');
     } else {
-        out_print("nanoseconds per ID, median of bursts; with several threads: the time until all are done, per ID\n\n");
+        out_print(
+            "nanoseconds per ID, median of bursts; with several threads: the time until all are done, per ID\n\n");
     }
     if (args->value[LANES])
         measure_lanes(&b, threads, seconds);
@@ -334,10 +349,11 @@ const struct command command_bench = {
     .name = "bench",
     .synopsis = "[--layout LAYOUT] [--threads N] [--lanes] [--seconds N] [--format text|json]",
     .summary = "measure what IDs of a layout cost on this machine",
-    .about = "Generates in memory, without app and store: these do not change what an ID costs. Reading\n"
-             "the clock is measured for comparison. Costs are measured while a tick has room. The last\n"
-             "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n"
-             "With --lanes, only threads that share a generator's word and threads with a lane each.\n",
+    .about =
+        "Generates in memory, without app and store: these do not change what an ID costs. Reading\n"
+        "the clock is measured for comparison. Costs are measured while a tick has room. The last\n"
+        "line shows how many IDs one thread generates at full speed, waiting for ticks in between.\n"
+        "With --lanes, only threads that share a generator's word and threads with a lane each.\n",
     .options = options,
     .run = run_bench,
 };

@@ -17,9 +17,11 @@
 enum { TO, FROM, WIDTH, WIDE };
 
 static const struct option_spec options[] = {
-    [TO] = {"to", 0, "FORM", NULL, "the form to write: dec, hex, base62, base32, base58, uuid or bytes"},
+    [TO] = {"to", 0, "FORM", NULL,
+            "the form to write: dec, hex, base62, base32, base58, uuid or bytes"},
     [FROM] = {"from", 0, "FORM", NULL, "the form of IDs that are not only digits (dec)"},
-    [WIDTH] = {"width", 0, "DIGITS", NULL, "write at least this many digits (the form's own width)"},
+    [WIDTH] = {"width", 0, "DIGITS", NULL,
+               "write at least this many digits (the form's own width)"},
     [WIDE] = {"wide", 0, NULL, NULL, "IDs have 128 bits, such as UUIDs"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -52,17 +54,20 @@ static const char *find_hint(struct convert *convert, const char *unit, const st
     return hint;
 }
 
-static void complain(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
+static void complain(struct convert *convert, const char *unit, uint64_t number,
+                     const struct line *line) {
     char typed[40], wrong[READER_WHY], why[HINT];
     convert->status = STATUS_BAD_INPUT;
     snprintf(typed, sizeof typed, "convert --to %s", id_forms[convert->to]);
     reader_explain(&convert->reader, line->text, line->len, wrong);
     if (unit != an_argument || !hint_file(typed, false, line->text, why))
-        snprintf(why, sizeof why, "%s%s", line->cut ? "is longer than any ID" : wrong, find_hint(convert, unit, line));
+        snprintf(why, sizeof why, "%s%s", line->cut ? "is longer than any ID" : wrong,
+                 find_hint(convert, unit, line));
     say_bad(unit, number, line->text, line->len, why);
 }
 
-static void convert_text(struct convert *convert, const char *unit, uint64_t number, const struct line *line) {
+static void convert_text(struct convert *convert, const char *unit, uint64_t number,
+                         const struct line *line) {
     sfid_wide id;
     if (line->cut || !reader_read(&convert->reader, line->text, line->len, &id)) {
         complain(convert, unit, number, line);
@@ -81,7 +86,8 @@ static void convert_input(struct convert *convert) {
     struct line line;
     int rc;
     in_begin(&convert->in, STDIN_FILENO, LONGEST);
-    while ((rc = bytes ? in_block(&convert->in, convert->reader.most, &line) : in_line(&convert->in, &line)) > 0) {
+    while ((rc = bytes ? in_block(&convert->in, convert->reader.most, &line)
+                       : in_line(&convert->in, &line)) > 0) {
         if (line.len > 0)
             convert_text(convert, bytes ? "ID" : "line", convert->in.line, &line);
         if (!out_good())
@@ -104,10 +110,11 @@ static bool read_width(const struct args *args, struct convert *convert) {
     while (convert->width > 0 && write_id(convert, (sfid_wide){0, 0}, room) < 0)
         convert->width--;
     if (convert->width > 0)
-        say("%s: IDs in %s have at most %u digits, not %s", args->label[WIDTH], args->value[TO], convert->width,
-            args->value[WIDTH]);
+        say("%s: IDs in %s have at most %u digits, not %s", args->label[WIDTH], args->value[TO],
+            convert->width, args->value[WIDTH]);
     else
-        say("%s: IDs in %s have no digits to add; leave it out", args->label[WIDTH], args->value[TO]);
+        say("%s: IDs in %s have no digits to add; leave it out", args->label[WIDTH],
+            args->value[TO]);
     return false;
 }
 
@@ -116,7 +123,8 @@ static bool read_convert(const struct args *args, struct convert *convert) {
     if (to < 0 || from < 0)
         return false;
     convert->to = (sfid_form)to;
-    reader_begin(&convert->reader, (sfid_form)from, args->value[WIDE] || to == SFID_UUID || from == SFID_UUID);
+    reader_begin(&convert->reader, (sfid_form)from,
+                 args->value[WIDE] || to == SFID_UUID || from == SFID_UUID);
     return read_width(args, convert);
 }
 
@@ -134,7 +142,8 @@ static int run_convert(const struct args *args) {
         if (strcmp(text, "-") == 0)
             convert_input(&convert);
         else
-            convert_text(&convert, an_argument, (uint64_t)i + 1, &(struct line){.text = text, .len = strlen(text)});
+            convert_text(&convert, an_argument, (uint64_t)i + 1,
+                         &(struct line){.text = text, .len = strlen(text)});
     }
     return convert.status;
 }
@@ -143,14 +152,15 @@ const struct command command_convert = {
     .name = "convert",
     .synopsis = "--to FORM [--from FORM] [--width DIGITS] [--wide] [ID... | -]",
     .summary = "write IDs in another form",
-    .about = "Writes IDs in another form: the arguments, or with none or \"-\", the lines of standard\n"
-             "input. Empty lines are ignored. Text that is not an ID is reported on standard error, the\n"
-             "other IDs are written, and the exit status is 1.\n\n"
-             "Text of digits only is decimal, unless it has the full width of FORM; 0x begins hex.\n"
-             "hex, base32, base58 and base62 are written at full width, so that they sort bytewise as\n"
-             "the IDs do. base62 and base58 need a column that is binary: if case is ignored, two IDs can\n"
-             "be equal. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
-             "big-endian, 8 per ID (16 with --wide), with nothing in between.\n",
+    .about =
+        "Writes IDs in another form: the arguments, or with none or \"-\", the lines of standard\n"
+        "input. Empty lines are ignored. Text that is not an ID is reported on standard error, the\n"
+        "other IDs are written, and the exit status is 1.\n\n"
+        "Text of digits only is decimal, unless it has the full width of FORM; 0x begins hex.\n"
+        "hex, base32, base58 and base62 are written at full width, so that they sort bytewise as\n"
+        "the IDs do. base62 and base58 need a column that is binary: if case is ignored, two IDs can\n"
+        "be equal. --width 1 omits leading zeros; with --width 19 dec sorts as well. bytes are\n"
+        "big-endian, 8 per ID (16 with --wide), with nothing in between.\n",
     .options = options,
     .run = run_convert,
 };

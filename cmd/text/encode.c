@@ -13,13 +13,16 @@ enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_L
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the ID (sfid)"},
-    [TIME] = {"time", 0, "TIME", NULL, "the time of the ID, such as 2026-11-21T10:30:00Z, now or -1h"},
+    [TIME] = {"time", 0, "TIME", NULL,
+              "the time of the ID, such as 2026-11-21T10:30:00Z, now or -1h"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "the process ID"},
     [SEQ] = {"seq", 0, "SEQ", NULL, "the sequence number"},
     [RANDOM] = {"random", 0, "NUMBER", NULL, "uuid7: the random bits (0)"},
     HOST_OPTIONS(MAC),
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
-    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL,
+                "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL,
+                    "write at least this many digits, with leading zeros"},
     {NULL, 0, NULL, NULL, NULL},
 };
 
@@ -68,8 +71,8 @@ static bool read_moment(const struct args *args, struct encode *e) {
     if (!early && e->at.unix_ms < e->end_ms)
         return true;
     date_text(date, early ? e->begin_ms : e->end_ms);
-    say("%s: %s is out of range: layout %s %s %s", args->label[TIME], QUOTE(args->value[TIME]), e->ids.view.name,
-        early ? "begins at" : "ends before", date);
+    say("%s: %s is out of range: layout %s %s %s", args->label[TIME], QUOTE(args->value[TIME]),
+        e->ids.view.name, early ? "begins at" : "ends before", date);
     return false;
 }
 
@@ -95,8 +98,9 @@ static bool read_random(const struct args *args, struct encode *e) {
 }
 
 static bool read_encode(const struct args *args, struct encode *e) {
-    return ids_read(&e->ids, args, FORMAT, MIN_LENGTH, &e->layout) && host_check(args, &host, &e->layout) && read_moment(args, e) &&
-           read_pid(args, e) && args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
+    return ids_read(&e->ids, args, FORMAT, MIN_LENGTH, &e->layout) &&
+           host_check(args, &host, &e->layout) && read_moment(args, e) && read_pid(args, e) &&
+           args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
 }
 
 /* ---- composing -------------------------------------------------------------- */
@@ -107,7 +111,8 @@ static int show_encoded(struct encode *e) {
     sfid_wide wide;
     sfid_parts parts = {.pid = e->pid, .seq = e->seq};
     const uint64_t since = (uint64_t)e->at.unix_ms - (uint64_t)e->begin_ms;
-    const sfid_wide_parts wide_parts = {.tick = since, .pid = e->pid, .seq = e->seq, .random = e->random};
+    const sfid_wide_parts wide_parts = {
+        .tick = since, .pid = e->pid, .seq = e->seq, .random = e->random};
     int code;
     if (e->layout.wide) {
         code = sfid_wide_compose(&e->layout.wide_layout, &wide_parts, &wide);
@@ -146,18 +151,20 @@ static int run_encode(const struct args *args) {
 
 const struct command command_encode = {
     .name = "encode",
-    .synopsis = "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
-                "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
+    .synopsis =
+        "[--layout LAYOUT] --time TIME [--pid PID] --seq SEQ [--random NUMBER] [--mac ADDRESS] [--region REGION] "
+        "[--ip ADDRESS | --interface NAME] [--format " ID_FORMATS_WIDE "] [--min-length DIGITS]",
     .summary = "put an ID together from time, pid and seq",
-    .about = "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
-             "guaranteed to be unique: a generator may generate the same one.\n\n"
-             "For rows of earlier times use a pid that no generator has, and SQL (layout show --sql),\n"
-             "as in doc/past.md: such IDs are unique.\n\n"
-             "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
-             "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
-             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake,\n"
-             "flake-go or awsflake. Instead of PID, flake and flake-go have a MAC address, awsflake a\n"
-             "region and an IPv4 address.\n",
+    .about =
+        "Writes the ID with the tick that contains TIME, and with PID and SEQ. Such an ID is not\n"
+        "guaranteed to be unique: a generator may generate the same one.\n\n"
+        "For rows of earlier times use a pid that no generator has, and SQL (layout show --sql),\n"
+        "as in doc/past.md: such IDs are unique.\n\n"
+        "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
+        "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
+        "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], uuid7, flake,\n"
+        "flake-go or awsflake. Instead of PID, flake and flake-go have a MAC address, awsflake a\n"
+        "region and an IPv4 address.\n",
     .options = options,
     .run = run_encode,
 };

@@ -45,23 +45,31 @@ enum {
 static const struct option_spec options[] = {
     [COUNT] = {"count", 'n', "COUNT", NULL, "how many IDs (1)"},
     [APP] = {"app", 0, "APP", "SFID_APP", "the app (cli- and the layout's fingerprint)"},
-    [STORE] = {"store", 0, "STORE", "SFID_STORE", "where to lease a pid: local, ordinal: or a Redis URL (local)"},
+    [STORE] = {"store", 0, "STORE", "SFID_STORE",
+               "where to lease a pid: local, ordinal: or a Redis URL (local)"},
     [PID] = {"pid", 0, "PID", "SFID_PID", "a fixed process ID instead"},
-    [PID_FIRST] = {"pid-min", 0, "PID", NULL, "the lowest process ID to lease (the layout's first)"},
+    [PID_FIRST] = {"pid-min", 0, "PID", NULL,
+                   "the lowest process ID to lease (the layout's first)"},
     [PID_LAST] = {"pid-max", 0, "PID", NULL, "the highest process ID to lease (the layout's last)"},
-    [SHARE] = {"share", 0, NULL, NULL, "share one process ID with other processes of this user on this host"},
+    [SHARE] = {"share", 0, NULL, NULL,
+               "share one process ID with other processes of this user on this host"},
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
-    [FORMAT] = {"format", 0, "FORMAT", NULL, "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
-    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL, "write at least this many digits, with leading zeros"},
-    [EXHAUSTION] = {"exhaustion", 0, "HOW", NULL, "when a tick's sequence is used up: wait, borrow or fail (wait)"},
-    [RANDOM_START] = {"random-start", 0, "N", NULL, "begin each tick's sequence at a random number below N (0)"},
+    [FORMAT] = {"format", 0, "FORMAT", NULL,
+                "dec, hex, base62, base32, base58, bytes, json, uuid (dec)"},
+    [MIN_LENGTH] = {"min-length", 0, "DIGITS", NULL,
+                    "write at least this many digits, with leading zeros"},
+    [EXHAUSTION] = {"exhaustion", 0, "HOW", NULL,
+                    "when a tick's sequence is used up: wait, borrow or fail (wait)"},
+    [RANDOM_START] = {"random-start", 0, "N", NULL,
+                      "begin each tick's sequence at a random number below N (0)"},
     HOST_OPTIONS(MAC),
     [EC2] = OPTION_EC2,
     APP_OPTIONS(RUN_DIR),
     {NULL, 0, NULL, NULL, NULL},
 };
 
-static const struct source_options source = {APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
+static const struct source_options source = {
+    APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
 
 struct gen {
     struct any_layout layout;
@@ -87,12 +95,14 @@ static uint64_t max_seq(const struct any_layout *layout) {
     return host_is_named(layout) ? SHARED - 1 : facts.max_seq;
 }
 
-/* Adds the range as parameters of the store. The library refuses a store that has a range already. */
+/* Adds the range as parameters of the store. The library refuses a store that has a range
+ * already. */
 static bool add_range(const struct args *args, struct gen *gen) {
     const char *const values[] = {args->value[PID_FIRST], args->value[PID_LAST]};
     static const char *const names[] = {"pid_min", "pid_max"};
     uint64_t pids[] = {0, any_layout_max_pid(&gen->layout)};
-    if (!args_number(args, PID_FIRST, pids[1], &pids[0]) || !args_number(args, PID_LAST, pids[1], &pids[1]))
+    if (!args_number(args, PID_FIRST, pids[1], &pids[0]) ||
+        !args_number(args, PID_LAST, pids[1], &pids[1]))
         return false;
     if (values[0] && values[1] && pids[0] > pids[1]) {
         say("--pid-min: %s is above --pid-max: %s", QUOTE(values[0]), QUOTE(values[1]));
@@ -101,24 +111,28 @@ static bool add_range(const struct args *args, struct gen *gen) {
     size_t len = (size_t)snprintf(gen->store, sizeof gen->store, "%s", gen->opt.store);
     for (int i = 0; i < 2; i++)
         if (values[i] && len < sizeof gen->store)
-            len += (size_t)snprintf(gen->store + len, sizeof gen->store - len, "%c%s=%" PRIu64, strchr(gen->store, '?') ? '&' : '?',
-                                    names[i], pids[i]);
+            len += (size_t)snprintf(gen->store + len, sizeof gen->store - len, "%c%s=%" PRIu64,
+                                    strchr(gen->store, '?') ? '&' : '?', names[i], pids[i]);
     gen->opt.store = gen->store;
     return true;
 }
 
-static bool has_range(const struct args *args) { return args->value[PID_FIRST] || args->value[PID_LAST]; }
+static bool has_range(const struct args *args) {
+    return args->value[PID_FIRST] || args->value[PID_LAST];
+}
 
 static bool read_source(const struct args *args, struct gen *gen) {
     struct args known = *args;
     if (has_range(args) && args->value[PID] && !args->from_env[PID]) {
-        say("--pid and %s cannot be used together", args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
+        say("--pid and %s cannot be used together",
+            args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
         return false;
     }
     if (has_range(args))
         known.value[PID] = NULL; /* one of the environment gives way, as for --store */
     gen->by_default = args->value[STORE] == NULL && known.value[PID] == NULL;
-    return source_read(&known, &source, &gen->layout, &gen->opt) && (!has_range(args) || add_range(args, gen));
+    return source_read(&known, &source, &gen->layout, &gen->opt) &&
+           (!has_range(args) || add_range(args, gen));
 }
 
 static bool read_app(const struct args *args, struct gen *gen) {
@@ -127,9 +141,11 @@ static bool read_app(const struct args *args, struct gen *gen) {
     const struct any_layout *any = &gen->layout;
     if (args->value[APP])
         return args_app(args, APP, &gen->opt.app);
-    if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0 : sfid_layout_describe(&any->layout, &facts) < 0)
+    if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0
+                  : sfid_layout_describe(&any->layout, &facts) < 0)
         return false; /* impossible: the layout was accepted */
-    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, any->wide ? wide.facts.fingerprint : facts.fingerprint);
+    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64,
+             any->wide ? wide.facts.fingerprint : facts.fingerprint);
     gen->opt.app = gen->app;
     return true;
 }
@@ -137,26 +153,31 @@ static bool read_app(const struct args *args, struct gen *gen) {
 static bool read_host(const struct args *args, struct gen *gen) {
     if (!has_range(args))
         return source_read_host(args, &source, &gen->layout, &gen->opt);
-    say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
+    say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max",
+        gen->ids.view.name);
     return false;
 }
 
 /* Reads how IDs are taken from the sequence. */
 static bool read_sequence(const struct args *args, struct gen *gen) {
-    static const char *const names[] = {[SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
+    static const char *const names[] = {
+        [SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
     const int how = args_choice(args, EXHAUSTION, names);
     if (how == SFID_BORROW && host_is_named(&gen->layout)) {
-        say("--exhaustion: layout %s never runs ahead of the clock; use wait or fail", gen->ids.view.name);
+        say("--exhaustion: layout %s never runs ahead of the clock; use wait or fail",
+            gen->ids.view.name);
         return false;
     }
     gen->opt.exhaustion = (sfid_exhaustion)how;
-    return how >= 0 && args_number(args, RANDOM_START, (max_seq(&gen->layout) + 1) / 2, &gen->opt.random_start);
+    return how >= 0 &&
+           args_number(args, RANDOM_START, (max_seq(&gen->layout) + 1) / 2, &gen->opt.random_start);
 }
 
 static bool read_gen(const struct args *args, struct gen *gen) {
-    if (!args_number(args, COUNT, UINT64_MAX, &gen->count) || !args_any_layout(args, LAYOUT, &gen->layout) ||
-        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) || !host_check(args, &source.host, &gen->layout) ||
-        !read_sequence(args, gen))
+    if (!args_number(args, COUNT, UINT64_MAX, &gen->count) ||
+        !args_any_layout(args, LAYOUT, &gen->layout) ||
+        !ids_read(&gen->ids, args, FORMAT, MIN_LENGTH, &gen->layout) ||
+        !host_check(args, &source.host, &gen->layout) || !read_sequence(args, gen))
         return false;
     const bool named = host_is_named(&gen->layout);
     if (named ? !read_host(args, gen) : !read_source(args, gen) || !read_app(args, gen))
@@ -198,7 +219,8 @@ static int64_t draw_some(struct gen *gen, size_t n) {
         int64_t ids[BATCH];
         sfid_wide wide[BATCH];
     } drawn;
-    const int64_t got = gen->layout.wide ? sfid_next_n_wide(gen->g, drawn.wide, n) : sfid_next_n(gen->g, drawn.ids, n);
+    const int64_t got = gen->layout.wide ? sfid_next_n_wide(gen->g, drawn.wide, n)
+                                         : sfid_next_n(gen->g, drawn.ids, n);
     if (got > 0 && gen->layout.wide)
         ids_show_wide(&gen->ids, drawn.wide, (size_t)got);
     else if (got > 0)
@@ -237,7 +259,8 @@ static int fail_gen(const struct gen *gen, int code) {
     }
     if (code == SFID_EAGAIN && gen->opt.exhaustion == SFID_FAIL) {
         const int ms = sfid_retry_ms(gen->g);
-        say("%" PRIu64 " of %" PRIu64 " IDs generated: the sequence of this tick is used up; the next tick begins in %d ms",
+        say("%" PRIu64 " of %" PRIu64
+            " IDs generated: the sequence of this tick is used up; the next tick begins in %d ms",
             gen->done, gen->count, ms > 0 ? ms : 0);
         return status_of(code);
     }
@@ -255,7 +278,8 @@ static void leave(const struct gen *gen, bool opened) {
     sfid_close(gen->g);
 }
 
-/* Somebody who looks at a terminal sees what a newcomer waits for, and the command goes on by itself. */
+/* Somebody who looks at a terminal sees what a newcomer waits for, and the command goes on by
+ * itself. */
 static int open_patiently(struct gen *gen) {
     int code = sfid_open(&gen->g, &gen->opt);
     if (code != SFID_ENOPID || !isatty(STDERR_FILENO))
@@ -270,7 +294,8 @@ static int open_patiently(struct gen *gen) {
 }
 
 static int run_gen(const struct args *args) {
-    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT}; /* static: an open handle is no leak */
+    /* static: an open handle is no leak */
+    static struct gen gen = {.count = 1, .opt = SFID_OPTIONS_INIT};
     if (!args_no_operands(args, "; use -n COUNT to generate several IDs"))
         return usage(args->command);
     if (!read_gen(args, &gen))
@@ -279,7 +304,8 @@ static int run_gen(const struct args *args) {
         return STATUS_GOOD;
 
     if (gen.by_default)
-        remark("pids come from store local: IDs are unique only among the processes of this user on this host");
+        remark(
+            "pids come from store local: IDs are unique only among the processes of this user on this host");
     int code = open_patiently(&gen);
     const bool opened = code == 0;
     if (opened)
@@ -291,31 +317,34 @@ static int run_gen(const struct args *args) {
 
 const struct command command_gen = {
     .name = "gen",
-    .synopsis = "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--share] "
-                "[--layout LAYOUT] "
-                "[--format " ID_FORMATS_WIDE "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
-                "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
-                "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
+    .synopsis =
+        "[-n COUNT] [--app APP] [--store STORE | --pid PID] [--pid-min PID] [--pid-max PID] [--share] "
+        "[--layout LAYOUT] "
+        "[--format " ID_FORMATS_WIDE
+        "] [--min-length DIGITS] [--exhaustion wait|borrow|fail] [--random-start N] "
+        "[--mac ADDRESS] [--region REGION] [--ip ADDRESS | --interface NAME] [--ec2] [--run-dir DIR] [--state-dir DIR] "
+        "[--ttl-ms MS] [--short-ms MS] [--skew-budget-ms MS] [--timeout-ms MS]",
     .summary = "generate IDs",
-    .about = "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"
-             "waits for the next tick; --exhaustion borrow uses ticks to come, at most 10 s ahead, and\n"
-             "fail ends with status 75.\n\n"
-             "Processes that generate IDs for one APP at the same time need different process IDs.\n"
-             "STORE local leases one that no other process of this user holds on this host. If other\n"
-             "hosts generate IDs for APP too, use a Redis server as STORE (redis://HOST:PORT/DB,\n"
-             "unix:///PATH; see sfid init), or give each process its own PID. If PID is in use on this\n"
-             "host, or no process ID is free, the status is 75. A store may have pid_min= and pid_max=,\n"
-             "such as local?pid_min=8&pid_max=15, instead of the options. local?mark=none does not wait\n"
-             "for the disk; IDs may then repeat after a loss of power.\n\n"
-             "With --share, all processes of this user on this host that share APP, with gen or through\n"
-             "the library, generate from one sequence under one process ID, with any store.\n\n"
-             "Give a password by ?password_file=FILE: others can read one in a URL, as sfid(1) says. gen\n"
-             "does not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
-             "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"
-             "bits, each with a form of its own: uuid7, flake, flake-go, awsflake. The last three name the\n"
-             "host: flake and flake-go by a MAC address, awsflake by region and IPv4 address. Processes\n"
-             "of one user share that name, at most 16 or 8 at a time; two hosts or users with the same\n"
-             "name repeat IDs. IDs can be guessed: never use one as a password or token.\n",
+    .about =
+        "Generates COUNT increasing IDs, one per line. When the sequence of a tick is used up, it\n"
+        "waits for the next tick; --exhaustion borrow uses ticks to come, at most 10 s ahead, and\n"
+        "fail ends with status 75.\n\n"
+        "Processes that generate IDs for one APP at the same time need different process IDs.\n"
+        "STORE local leases one that no other process of this user holds on this host. If other\n"
+        "hosts generate IDs for APP too, use a Redis server as STORE (redis://HOST:PORT/DB,\n"
+        "unix:///PATH; see sfid init), or give each process its own PID. If PID is in use on this\n"
+        "host, or no process ID is free, the status is 75. A store may have pid_min= and pid_max=,\n"
+        "such as local?pid_min=8&pid_max=15, instead of the options. local?mark=none does not wait\n"
+        "for the disk; IDs may then repeat after a loss of power.\n\n"
+        "With --share, all processes of this user on this host that share APP, with gen or through\n"
+        "the library, generate from one sequence under one process ID, with any store.\n\n"
+        "Give a password by ?password_file=FILE: others can read one in a URL, as sfid(1) says. gen\n"
+        "does not release a lease from a server; until it ends, the next gen on this host resumes it.\n\n"
+        "LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms, or one of 128\n"
+        "bits, each with a form of its own: uuid7, flake, flake-go, awsflake. The last three name the\n"
+        "host: flake and flake-go by a MAC address, awsflake by region and IPv4 address. Processes\n"
+        "of one user share that name, at most 16 or 8 at a time; two hosts or users with the same\n"
+        "name repeat IDs. IDs can be guessed: never use one as a password or token.\n",
     .options = options,
     .run = run_gen,
 };

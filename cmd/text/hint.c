@@ -23,7 +23,8 @@ static char last_of(const char *text, size_t len) {
     return len > 0 ? text[len - 1] : '\0';
 }
 
-/* What another program has to unpack first, by its first bytes (RFC 1952, RFC 8878, the formats of bzip2 and xz; Unicode 15, 2.6). */
+/* What another program has to unpack first, by its first bytes (RFC 1952, RFC 8878, the formats of
+ * bzip2 and xz; Unicode 15, 2.6). */
 static const char *hint_packed(const char *text, size_t len) {
     static const struct {
         const char *begin, *hint;
@@ -36,7 +37,8 @@ static const char *hint_packed(const char *text, size_t len) {
                  {"\xff\xfe", "; this is UTF-16: iconv -f UTF-16 -t UTF-8"},
                  {"\xfe\xff", "; this is UTF-16: iconv -f UTF-16 -t UTF-8"}};
     for (size_t i = 0; i < COUNT_OF(kinds); i++)
-        if (len >= strlen(kinds[i].begin) && memcmp(text, kinds[i].begin, strlen(kinds[i].begin)) == 0)
+        if (len >= strlen(kinds[i].begin) &&
+            memcmp(text, kinds[i].begin, strlen(kinds[i].begin)) == 0)
             return kinds[i].hint;
     return "";
 }
@@ -59,12 +61,14 @@ const char *hint_line(const char *text, size_t len, bool columns) {
         return "; for a column of TSV: --tsv COLUMN";
     if (has(text, len, ',') || first == '"')
         return "; for a column of CSV: --csv COLUMN";
-    return has(text, len, ' ') && first != '\0' && text[0] != ' ' && text[len - 1] != ' ' ? "; for IDs anywhere in text: --grep"
-                                                                                          : "";
+    return has(text, len, ' ') && first != '\0' && text[0] != ' ' && text[len - 1] != ' '
+               ? "; for IDs anywhere in text: --grep"
+               : "";
 }
 
 const char *hint_object(const char *text, size_t len) {
-    const char first = first_char(text, len), last = last_of(text, len), *packed = hint_packed(text, len);
+    const char first = first_char(text, len), last = last_of(text, len),
+               *packed = hint_packed(text, len);
     if (packed[0])
         return packed;
     if (first == '[' || (first == '{' && last == ','))
@@ -77,10 +81,12 @@ const char *hint_columns(char separator, const char *text, size_t len) {
     if (packed[0] || has(text, len, separator))
         return packed;
     if (has(text, len, separator == ',' ? '\t' : ','))
-        return separator == ',' ? "; for TABs between columns: --tsv" : "; for commas between columns: --csv";
+        return separator == ',' ? "; for TABs between columns: --tsv"
+                                : "; for commas between columns: --csv";
     if (!has(text, len, ';'))
         return "";
-    return separator == ',' ? "; columns must be separated by commas, not ;" : "; columns must be separated by TABs, not ;";
+    return separator == ',' ? "; columns must be separated by commas, not ;"
+                            : "; columns must be separated by TABs, not ;";
 }
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -101,16 +107,20 @@ static const char *option_for(const char *name) {
 /* Returns whether the name can be typed in single quotes, as quote() shows it. */
 static bool is_plain(const char *name) {
     const struct quoted q = quote(name, strlen(name));
-    return strlen(q.text) == strlen(name) + 2 && memcmp(q.text + 1, name, strlen(name)) == 0 && strchr(name, '\'') == NULL;
+    return strlen(q.text) == strlen(name) + 2 && memcmp(q.text + 1, name, strlen(name)) == 0 &&
+           strchr(name, '\'') == NULL;
 }
 
 bool hint_file(const char *typed, bool columns, const char *name, char why[HINT]) {
     struct stat st;
     if (stat(name, &st) < 0 || S_ISDIR(st.st_mode))
         return false;
-    snprintf(why, HINT, "is not an ID, but a file has that name; to read the IDs in it: sfid %s%s < %s", typed,
+    snprintf(why, HINT,
+             "is not an ID, but a file has that name; to read the IDs in it: sfid %s%s < %s", typed,
              columns ? option_for(name) : "", is_plain(name) ? QUOTE(name) : "FILE");
     return true;
 }
 
-const char *hint_argument(const char *text) { return strpbrk(text, ",;[{ \t\n") ? "; pass each ID as its own argument" : ""; }
+const char *hint_argument(const char *text) {
+    return strpbrk(text, ",;[{ \t\n") ? "; pass each ID as its own argument" : "";
+}

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4 address. */
+/* host.c - host options of flake, flake-go and awsflake: a MAC address; a region and an IPv4
+ * address. */
 #include "text/host.h"
 
 #include "io/say.h"
@@ -11,14 +12,20 @@
 
 /* ---- valid options ---------------------------------------------------------- */
 
-bool host_is_named(const struct any_layout *any) { return any->wide && any->wide_layout.kind != SFID_UUID7; }
+bool host_is_named(const struct any_layout *any) {
+    return any->wide && any->wide_layout.kind != SFID_UUID7;
+}
 
-static bool is_by_mac(const struct any_layout *any) { return host_is_named(any) && any->wide_layout.kind != SFID_AWSFLAKE; }
+static bool is_by_mac(const struct any_layout *any) {
+    return host_is_named(any) && any->wide_layout.kind != SFID_AWSFLAKE;
+}
 
 static const char *label(const struct args *args, int i) { return args->label[i]; }
 
 /* Returns whether the option was given; a variable may be meant for other layouts. */
-static bool is_given(const struct args *args, int i) { return args->value[i] && !args->from_env[i]; }
+static bool is_given(const struct args *args, int i) {
+    return args->value[i] && !args->from_env[i];
+}
 
 static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
     if (fits || !is_given(args, i))
@@ -34,15 +41,19 @@ static bool not_both(const struct args *args, int i, int k) {
     return false;
 }
 
-bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any) {
+bool host_check(const struct args *args, const struct host_options *at,
+                const struct any_layout *any) {
     const bool flake = is_by_mac(any);
     const bool awsflake = any->wide && any->wide_layout.kind == SFID_AWSFLAKE;
     return only_with(args, at->mac, flake, "layout flake or flake-go") &&
-           only_with(args, at->region, awsflake, "layout awsflake") && only_with(args, at->ip, awsflake, "layout awsflake") &&
+           only_with(args, at->region, awsflake, "layout awsflake") &&
+           only_with(args, at->ip, awsflake, "layout awsflake") &&
            (at->ec2 < 0 || only_with(args, at->ec2, awsflake, "layout awsflake")) &&
-           only_with(args, at->interface, flake || awsflake, "layout flake, flake-go or awsflake") &&
-           not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) && not_both(args, at->interface, at->pid) &&
-           not_both(args, at->region, at->pid) && not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
+           only_with(args, at->interface, flake || awsflake,
+                     "layout flake, flake-go or awsflake") &&
+           not_both(args, at->mac, at->interface) && not_both(args, at->mac, at->pid) &&
+           not_both(args, at->interface, at->pid) && not_both(args, at->region, at->pid) &&
+           not_both(args, at->ip, at->pid) && not_both(args, at->ip, at->interface);
 }
 
 /* ---- addresses --------------------------------------------------------------- */
@@ -82,7 +93,8 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
     } else if (args->value[at->mac] == NULL) {
         return true; /* the library finds one itself */
     } else if (!read_mac(args->value[at->mac], &mac)) {
-        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", label(args, at->mac), QUOTE(args->value[at->mac]));
+        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", label(args, at->mac),
+            QUOTE(args->value[at->mac]));
         return false;
     }
     *pid = (int64_t)mac;
@@ -99,11 +111,14 @@ static bool refuse_option(const struct args *args, int i, const char *what) {
     return false;
 }
 
-static bool has_ec2(const struct args *args, const struct host_options *at) { return at->ec2 >= 0 && args->value[at->ec2]; }
+static bool has_ec2(const struct args *args, const struct host_options *at) {
+    return at->ec2 >= 0 && args->value[at->ec2];
+}
 
 /* An IP may come from an interface, a region only from here. */
 static bool miss_region(const struct args *args, const struct host_options *at) {
-    say("%s: the region is missing; give --region%s or set $AWSFLAKE_REGION", args->command->name, at->ec2 < 0 ? "" : ", --ec2");
+    say("%s: the region is missing; give --region%s or set $AWSFLAKE_REGION", args->command->name,
+        at->ec2 < 0 ? "" : ", --ec2");
     if (args->value[at->ip] == NULL)
         say("%s: $AWSFLAKE_IP is not set either", args->command->name);
     end_with(STATUS_CONFIG);
@@ -141,7 +156,8 @@ static bool read_ip(const char *text, uint32_t *ip) {
 static bool find_ip(const struct args *args, const struct host_options *at, uint32_t *ip) {
     char text[EC2_FACT + 1];
     if (is_given(args, at->interface))
-        return sfid_ipv4_address(args->value[at->interface], ip) == 0 || no_interface(args, at->interface, "an IPv4");
+        return sfid_ipv4_address(args->value[at->interface], ip) == 0 ||
+               no_interface(args, at->interface, "an IPv4");
     if (args->value[at->ip])
         return read_ip(args->value[at->ip], ip) || refuse_option(args, at->ip, "an IPv4 address");
     if (has_ec2(args, at)) {
@@ -155,12 +171,14 @@ static bool find_ip(const struct args *args, const struct host_options *at, uint
     }
     if (sfid_ipv4_address(NULL, ip) == 0)
         return true;
-    say("%s: no interface of this host has an IPv4 address; give --ip or set $AWSFLAKE_IP", args->command->name);
+    say("%s: no interface of this host has an IPv4 address; give --ip or set $AWSFLAKE_IP",
+        args->command->name);
     end_with(STATUS_CONFIG);
     return false;
 }
 
-bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid) {
+bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any,
+              int64_t *pid) {
     uint64_t number;
     uint32_t ip = 0;
     int region = 0;

@@ -7,10 +7,14 @@
 #include "args/args.h"
 
 #define HOST_OPTIONS(first) \
-    [first] = {"mac", 0, "ADDRESS", NULL, "flake, flake-go: the worker, a MAC address (of the first interface)"}, \
-    [(first) + 1] = {"interface", 0, "NAME", NULL, "flake, flake-go, awsflake: the interface whose address to use"}, \
-    [(first) + 2] = {"region", 0, "REGION", "AWSFLAKE_REGION", "awsflake: the region, such as us-east-1"}, \
-    [(first) + 3] = {"ip", 0, "ADDRESS", "AWSFLAKE_IP", "awsflake: the host's address (that of the first interface)"}
+    [first] = {"mac", 0, "ADDRESS", NULL, \
+               "flake, flake-go: the worker, a MAC address (of the first interface)"}, \
+    [(first) + 1] = {"interface", 0, "NAME", NULL, \
+                     "flake, flake-go, awsflake: the interface whose address to use"}, \
+    [(first) + 2] = {"region", 0, "REGION", "AWSFLAKE_REGION", \
+                     "awsflake: the region, such as us-east-1"}, \
+    [(first) + 3] = {"ip", 0, "ADDRESS", "AWSFLAKE_IP", \
+                     "awsflake: the host's address (that of the first interface)"}
 
 #define OPTION_EC2 \
     { "ec2", 0, NULL, NULL, "awsflake: ask EC2 for the region and address that are not given" }
@@ -24,12 +28,14 @@ struct host_options {
 bool host_is_named(const struct any_layout *any);
 
 /* Checks that the given options fit the layout and each other. Returns false after a message. */
-bool host_check(const struct args *args, const struct host_options *at, const struct any_layout *any);
+bool host_check(const struct args *args, const struct host_options *at,
+                const struct any_layout *any);
 
 /*
  * Sets the pid for a layout whose IDs name their host; -1 if a MAC address is
  * not given. Returns false, with a message, if it is invalid or missing.
  */
-bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any, int64_t *pid);
+bool host_pid(const struct args *args, const struct host_options *at, const struct any_layout *any,
+              int64_t *pid);
 
 #endif

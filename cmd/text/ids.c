@@ -6,11 +6,14 @@
 #include "text/show.h"
 
 enum { DEC, HEX, BASE62, BASE32, BASE58, BYTES, JSON, UUID };
-static const char *const formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", NULL};
-static const char *const wide_formats[] = {"dec", "hex", "base62", "base32", "base58", "bytes", "json", "uuid", NULL};
+static const char *const formats[] = {"dec",    "hex",   "base62", "base32",
+                                      "base58", "bytes", "json",   NULL};
+static const char *const wide_formats[] = {"dec",   "hex",  "base62", "base32", "base58",
+                                           "bytes", "json", "uuid",   NULL};
 
-static const sfid_form forms[] = {[DEC] = SFID_DEC,       [HEX] = SFID_HEX,     [BASE62] = SFID_BASE62, [BASE32] = SFID_BASE32,
-                                  [BASE58] = SFID_BASE58, [BYTES] = SFID_BYTES, [UUID] = SFID_UUID};
+static const sfid_form forms[] = {
+    [DEC] = SFID_DEC,       [HEX] = SFID_HEX,     [BASE62] = SFID_BASE62, [BASE32] = SFID_BASE32,
+    [BASE58] = SFID_BASE58, [BYTES] = SFID_BYTES, [UUID] = SFID_UUID};
 
 /* Returns the usual format of a layout's IDs. */
 static int usual(const struct view *view) {
@@ -46,14 +49,16 @@ static bool read_width(struct ids *ids, const struct args *args, int length) {
     while (most > 0 && !has_width(ids, most))
         most--;
     if (most > 0)
-        say("%s: IDs in %s have at most %u digits, not %s", args->label[length], wide_formats[ids->format], most,
-            args->value[length]);
+        say("%s: IDs in %s have at most %u digits, not %s", args->label[length],
+            wide_formats[ids->format], most, args->value[length]);
     else
-        say("%s: IDs in %s have no digits to add; leave it out", args->label[length], wide_formats[ids->format]);
+        say("%s: IDs in %s have no digits to add; leave it out", args->label[length],
+            wide_formats[ids->format]);
     return false;
 }
 
-bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any) {
+bool ids_read(struct ids *ids, const struct args *args, int format, int length,
+              const struct any_layout *any) {
     *ids = (struct ids){.format = args_choice(args, format, any->wide ? wide_formats : formats)};
     if (any->wide)
         view_begin_wide(&ids->view, &any->wide_layout, VIEW_JSON);
@@ -89,7 +94,8 @@ static char *put_lines(char *p, const int64_t *list, size_t n) {
             base = id / 10000 * 10000;
             len = base == 0 ? 0 : (size_t)(put_dec(shared, id / 10000) - shared);
         }
-        memcpy(p, shared, sizeof shared); /* a constant length takes two moves; the excess is overwritten */
+        /* a constant length takes two moves; the excess is overwritten */
+        memcpy(p, shared, sizeof shared);
         p = base == 0 ? put_dec(p, id) : put_four(p + len, (unsigned)(id - base));
         *p++ = '\n';
     }
@@ -123,7 +129,8 @@ void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n) {
             continue;
         }
         char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
-        const int len = sfid_wide_to_text(forms[ids->format], list[i], ids->width, p, SFID_WIDE_TEXT_LEN);
+        const int len =
+            sfid_wide_to_text(forms[ids->format], list[i], ids->width, p, SFID_WIDE_TEXT_LEN);
         put_end(ids, p + (len > 0 ? len : 0));
     }
 }

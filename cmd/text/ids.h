@@ -20,7 +20,8 @@ struct ids {
  * Reads format and least length. 128-bit IDs have all formats; the default is
  * their layout's own. Returns false after a message if one is invalid.
  */
-bool ids_read(struct ids *ids, const struct args *args, int format, int length, const struct any_layout *any);
+bool ids_read(struct ids *ids, const struct args *args, int format, int length,
+              const struct any_layout *any);
 void ids_show(struct ids *ids, const int64_t *list, size_t n);
 void ids_show_wide(struct ids *ids, const sfid_wide *list, size_t n);
 

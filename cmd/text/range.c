@@ -12,7 +12,8 @@ enum { LAYOUT, SINCE, UNTIL };
 
 static const struct option_spec options[] = {
     [LAYOUT] = {"layout", 0, "LAYOUT", "SFID_LAYOUT", "the layout of the IDs (sfid)"},
-    [SINCE] = {"since", 0, "TIME", NULL, "the start of the span, such as 2026-11-21T10:30:00Z, 2026-11-21 or -1h"},
+    [SINCE] = {"since", 0, "TIME", NULL,
+               "the start of the span, such as 2026-11-21T10:30:00Z, 2026-11-21 or -1h"},
     [UNTIL] = {"until", 0, "TIME", NULL, "the end of the span, which is not included (now)"},
     {NULL, 0, NULL, NULL, NULL},
 };
@@ -84,7 +85,8 @@ static sfid_wide first_from(const struct span_layout *l, struct moment at) {
         return end_of(l);
     if (at.unix_ms < l->epoch_ms)
         return min_at(&l->any, l->epoch_ms);
-    return min_at(&l->any, at.unix_ms + at.more + l->unit_ms - 1); /* that tick begins at or after it */
+    /* that tick begins at or after it */
+    return min_at(&l->any, at.unix_ms + at.more + l->unit_ms - 1);
 }
 
 static void put_bound(const struct span_layout *l, sfid_wide id, char end) {
@@ -105,9 +107,11 @@ static int run_range(const struct args *args) {
         return STATUS_USAGE;
     if (is_later(since, until)) {
         if (args->value[UNTIL])
-            say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]), QUOTE(args->value[UNTIL]));
+            say("--since: %s is later than --until: %s", QUOTE(args->value[SINCE]),
+                QUOTE(args->value[UNTIL]));
         else
-            say("--since: %s is later than now, and a span without --until ends now", QUOTE(args->value[SINCE]));
+            say("--since: %s is later than now, and a span without --until ends now",
+                QUOTE(args->value[SINCE]));
         return STATUS_USAGE;
     }
     const int code = look_at_layout(&layout);
@@ -124,15 +128,16 @@ const struct command command_range = {
     .name = "range",
     .synopsis = "[--layout LAYOUT] --since TIME [--until TIME]",
     .summary = "print the range of IDs of a span of time",
-    .about = "Writes two bounds, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
-             "whose time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
-             "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
-             "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
-             "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
-             "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
-             "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of 128 bits:\n"
-             "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Bounds are written as IDs of the\n"
-             "layout are; those of awsflake have all 13 digits.\n",
+    .about =
+        "Writes two bounds, a and b, with a TAB between: id >= a AND id < b holds for the IDs\n"
+        "whose time, as decode shows it, is SINCE or later and before UNTIL. That is the time at which\n"
+        "the ID's tick began, so a tick that began before SINCE is excluded, and one that began\n"
+        "before UNTIL is included. Adjacent spans share no ID and omit none.\n\n"
+        "TIME is a time as in RFC 3339, such as 2026-11-21T10:30:00.5+01:00; a date, such as\n"
+        "2026-11-21, which means its midnight in UTC; now; or a distance from now in s, m, h, d or\n"
+        "w, such as -1h. LAYOUT is a preset, TIME:PID:SEQ[/UNIT][@EPOCH_MS], or one of 128 bits:\n"
+        "flake, flake-go, awsflake[@EPOCH_MS], uuid7. Bounds are written as IDs of the\n"
+        "layout are; those of awsflake have all 13 digits.\n",
     .options = options,
     .run = run_range,
 };

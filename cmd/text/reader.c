@@ -6,8 +6,10 @@
 
 #include <stdio.h>
 
-const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",   [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
-                                [SFID_BASE58] = "base58", [SFID_UUID] = "uuid", [SFID_BYTES] = "bytes",   NULL};
+const char *const id_forms[] = {[SFID_DEC] = "dec",       [SFID_HEX] = "hex",
+                                [SFID_BASE62] = "base62", [SFID_BASE32] = "base32",
+                                [SFID_BASE58] = "base58", [SFID_UUID] = "uuid",
+                                [SFID_BYTES] = "bytes",   NULL};
 
 /* How many digits a form is written with, and how many are accepted; for 64 and 128 bits. */
 static const struct {
@@ -27,7 +29,8 @@ void reader_begin(struct reader *reader, sfid_form form, bool wide) {
 
 void reader_begin_wide(struct reader *reader, const sfid_wide_layout *layout) {
     sfid_wide_facts facts;
-    reader_begin(reader, sfid_wide_layout_describe(layout, &facts) < 0 ? SFID_HEX : facts.form, true);
+    reader_begin(reader, sfid_wide_layout_describe(layout, &facts) < 0 ? SFID_HEX : facts.form,
+                 true);
     if (layout->kind == SFID_AWSFLAKE) { /* not padded; 12 digits until 2021, 13 since */
         reader->least = 12;
         reader->most = 13;
@@ -53,8 +56,8 @@ static struct given look_at_text(const struct reader *reader, const char *text, 
     const bool numbers = reader->form == SFID_DEC || reader->form == SFID_HEX;
     if (numbers && len > 2 && text[0] == '0' && (text[1] == 'x' || text[1] == 'X'))
         given = (struct given){SFID_HEX, text + 2, len - 2};
-    else if (reader->form != SFID_DEC && reader->form != SFID_BYTES && (len < reader->least || len > reader->most) && len > 0 &&
-             all_decimal(text, len))
+    else if (reader->form != SFID_DEC && reader->form != SFID_BYTES &&
+             (len < reader->least || len > reader->most) && len > 0 && all_decimal(text, len))
         given.form = SFID_DEC;
     return given;
 }
@@ -82,9 +85,11 @@ static void wanted(const struct reader *reader, sfid_form form, char *text, size
     else if (form == SFID_BYTES)
         snprintf(text, size, "%zu bytes", forms[form].most[reader->wide]);
     else if (form == SFID_DEC && reader->form == SFID_DEC)
-        snprintf(text, size, "1 to %s decimal digits, or 0x and hex digits", reader->wide ? "39" : "19");
+        snprintf(text, size, "1 to %s decimal digits, or 0x and hex digits",
+                 reader->wide ? "39" : "19");
     else
-        snprintf(text, size, "1 to %zu %s digits", forms[form].most[reader->wide], forms[form].digit);
+        snprintf(text, size, "1 to %zu %s digits", forms[form].most[reader->wide],
+                 forms[form].digit);
 }
 
 static int find_wrong(const struct reader *reader, const struct given *given, size_t *at) {
@@ -94,7 +99,8 @@ static int find_wrong(const struct reader *reader, const struct given *given, si
                         : sfid_from_text_at(given->form, given->digits, given->count, &narrow, at);
 }
 
-void reader_explain(const struct reader *reader, const char *text, size_t len, char why[READER_WHY]) {
+void reader_explain(const struct reader *reader, const char *text, size_t len,
+                    char why[READER_WHY]) {
     const struct given given = look_at_text(reader, text, len);
     char right[80];
     size_t at = 0;
@@ -104,11 +110,14 @@ void reader_explain(const struct reader *reader, const char *text, size_t len, c
         snprintf(why, READER_WHY, "is empty; expected %s", right);
     else if (given.form == SFID_BYTES)
         snprintf(why, READER_WHY,
-                 code == SFID_EOVERFLOW ? "is above the highest ID, 9223372036854775807" : "is not an ID; expected %s", right);
+                 code == SFID_EOVERFLOW ? "is above the highest ID, 9223372036854775807"
+                                        : "is not an ID; expected %s",
+                 right);
     else if (code == SFID_EOVERFLOW && given.count > forms[given.form].most[reader->wide])
         snprintf(why, READER_WHY, "has %zu digits; expected %s", given.count, right);
     else if (code == SFID_EOVERFLOW)
-        snprintf(why, READER_WHY, "is above the highest ID, %s", reader->wide ? "2^128 - 1" : "9223372036854775807");
+        snprintf(why, READER_WHY, "is above the highest ID, %s",
+                 reader->wide ? "2^128 - 1" : "9223372036854775807");
     else if (at < given.count)
         snprintf(why, READER_WHY, "is not an ID: character %zu is not a %s digit; expected %s",
                  (size_t)(given.digits - text) + at + 1, forms[given.form].digit, right);

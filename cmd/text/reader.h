@@ -32,7 +32,8 @@ bool all_decimal(const char *text, size_t len);
 
 /* Explains why reader_read() refused; the answer follows the text in a message. */
 #define READER_WHY 200
-void reader_explain(const struct reader *reader, const char *text, size_t len, char why[READER_WHY]);
+void reader_explain(const struct reader *reader, const char *text, size_t len,
+                    char why[READER_WHY]);
 
 /* Prints that a line or argument is bad: its place, its text, and why. */
 void say_bad(const char *unit, uint64_t number, const char *text, size_t len, const char *why);

@@ -10,13 +10,16 @@
 
 /* Returns the bits of a field. */
 static uint64_t view_part(const sfid_field *field, sfid_wide id) {
-    const uint64_t value = field->shift >= 64  ? id.high >> (field->shift - 64)
-                           : field->shift == 0 ? id.low
-                                               : id.low >> field->shift | id.high << (64 - field->shift);
+    const uint64_t value = field->shift >= 64 ? id.high >> (field->shift - 64)
+                           : field->shift == 0
+                               ? id.low
+                               : id.low >> field->shift | id.high << (64 - field->shift);
     return value & ((UINT64_C(1) << field->bits) - 1); /* safe: no such field has 64 bits */
 }
 
-const char *view_pid_label(const struct view *view) { return view->wide_layout.kind == SFID_AWSFLAKE ? "region_name" : "mac"; }
+const char *view_pid_label(const struct view *view) {
+    return view->wide_layout.kind == SFID_AWSFLAKE ? "region_name" : "mac";
+}
 
 bool view_pid_name(const struct view *view, const struct taken *taken, char name[VIEW_PID_NAME]) {
     if (view->wide_layout.kind == SFID_AWSFLAKE)
@@ -24,8 +27,8 @@ bool view_pid_name(const struct view *view, const struct taken *taken, char name
     if (view->wide_layout.kind != SFID_FLAKE && view->wide_layout.kind != SFID_FLAKE_GO)
         return false;
     const unsigned long long mac = taken->pid;
-    snprintf(name, VIEW_PID_NAME, "%02llx:%02llx:%02llx:%02llx:%02llx:%02llx", mac >> 40 & 255, mac >> 32 & 255, mac >> 24 & 255,
-             mac >> 16 & 255, mac >> 8 & 255, mac & 255);
+    snprintf(name, VIEW_PID_NAME, "%02llx:%02llx:%02llx:%02llx:%02llx:%02llx", mac >> 40 & 255,
+             mac >> 32 & 255, mac >> 24 & 255, mac >> 16 & 255, mac >> 8 & 255, mac & 255);
     return true;
 }
 
@@ -45,8 +48,18 @@ char *view_put_age(char *p, int64_t ms) {
 /* ---- columns -------------------------------------------------------------- */
 
 /* Those from COLUMN_OWN on are the fields under their makers' names. */
-enum { COLUMN_TIME, COLUMN_MS, COLUMN_TICK, COLUMN_PID, COLUMN_SEQ, COLUMN_AGE, COLUMN_PARTITION, COLUMN_OWN };
-static const char *const columns[] = {"time", "unix_ms", "tick", "pid", "seq", "age_ms", "partition"};
+enum {
+    COLUMN_TIME,
+    COLUMN_MS,
+    COLUMN_TICK,
+    COLUMN_PID,
+    COLUMN_SEQ,
+    COLUMN_AGE,
+    COLUMN_PARTITION,
+    COLUMN_OWN
+};
+static const char *const columns[] = {"time", "unix_ms", "tick",     "pid",
+                                      "seq",  "age_ms",  "partition"};
 
 static const char *column_name(const struct view *view, unsigned column) {
     return column < COLUMN_OWN ? columns[column] : view->own[column - COLUMN_OWN].name;
@@ -55,18 +68,21 @@ static const char *column_name(const struct view *view, unsigned column) {
 /* Returns the column with this name, or how many there are. */
 static unsigned find_column(const struct view *view, const char *name, size_t len, unsigned count) {
     unsigned i = 0;
-    while (i < count && (strlen(column_name(view, i)) != len || memcmp(column_name(view, i), name, len) != 0))
+    while (i < count &&
+           (strlen(column_name(view, i)) != len || memcmp(column_name(view, i), name, len) != 0))
         i++;
     return i;
 }
 
-static void say_columns(const struct view *view, const char *label, const char *name, size_t len, unsigned count) {
+static void say_columns(const struct view *view, const char *label, const char *name, size_t len,
+                        unsigned count) {
     char all[400] = "";
     for (unsigned i = 0; i < count; i++) {
         const size_t at = strlen(all);
         snprintf(all + at, sizeof all - at, "%s%s", i > 0 ? ", " : "", column_name(view, i));
     }
-    say("%s: %s is not a column of layout %s; there are %s", label, quote(name, len).text, view->name, all);
+    say("%s: %s is not a column of layout %s; there are %s", label, quote(name, len).text,
+        view->name, all);
 }
 
 bool view_choose(struct view *view, const char *label, const char *names) {
@@ -78,8 +94,10 @@ bool view_choose(struct view *view, const char *label, const char *names) {
             say_columns(view, label, p, len, count);
             return false;
         }
-        if (view->chosen_count == VIEW_CHOSEN || (column == COLUMN_PARTITION && view->partition == PARTITION_NONE)) {
-            say(view->chosen_count == VIEW_CHOSEN ? "%s: there can be 16 columns at most" : "%s: partition needs --partition",
+        if (view->chosen_count == VIEW_CHOSEN ||
+            (column == COLUMN_PARTITION && view->partition == PARTITION_NONE)) {
+            say(view->chosen_count == VIEW_CHOSEN ? "%s: there can be 16 columns at most"
+                                                  : "%s: partition needs --partition",
                 label);
             return false;
         }
@@ -210,7 +228,9 @@ char *view_put_members(struct view *view, char *p, const struct taken *taken) {
     if (view->age)
         p = put_int(put_text(p, ",\"age_ms\":"), view_age(taken));
     if (view->partition)
-        p = put_text(put_partition(&view->date, put_text(p, ",\"partition\":\""), view->partition == PARTITION_HOUR), "\"");
+        p = put_text(put_partition(&view->date, put_text(p, ",\"partition\":\""),
+                                   view->partition == PARTITION_HOUR),
+                     "\"");
     if (view_is_future(taken))
         p = put_text(p, ",\"future\":true");
     return p;
@@ -225,7 +245,8 @@ char *view_put_note(struct view *view, char *p, const struct taken *taken) {
     if (view->age)
         p = view_put_age(put_text(p, " age "), view_age(taken));
     if (view->partition)
-        p = put_partition(&view->date, put_text(p, " partition "), view->partition == PARTITION_HOUR);
+        p = put_partition(&view->date, put_text(p, " partition "),
+                          view->partition == PARTITION_HOUR);
     return put_text(p, "]");
 }
 
@@ -257,7 +278,8 @@ static inline char *put_row(const struct view *view, char *p, const char *label,
 }
 
 /* Writes the fields of a kind under the names of their makers. */
-static char *put_own_rows(const struct view *view, char *p, const struct taken *taken, sfid_field_kind kind) {
+static char *put_own_rows(const struct view *view, char *p, const struct taken *taken,
+                          sfid_field_kind kind) {
     for (int i = 0; i < view->own_count; i++)
         if (view->own[i].kind == kind)
             p = put_row(view, p, view->own[i].name, view_part(&view->own[i], taken->id));
@@ -283,7 +305,9 @@ static char *put_rows(struct view *view, char *p, const struct taken *taken) {
     if (view->age)
         p = put_text(view_put_age(put_label(view, p, "age"), view_age(taken)), "\n");
     if (view->partition)
-        p = put_text(put_partition(&view->date, put_label(view, p, "partition"), view->partition == PARTITION_HOUR), "\n");
+        p = put_text(put_partition(&view->date, put_label(view, p, "partition"),
+                                   view->partition == PARTITION_HOUR),
+                     "\n");
     return p;
 }
 
@@ -305,7 +329,9 @@ static char *to_the_right(char *p, const char *end, int width) {
     return p + room + len;
 }
 
-static int date_width(const struct view *view) { return view->date.zone.kind == ZONE_UTC ? 24 : 29; }
+static int date_width(const struct view *view) {
+    return view->date.zone.kind == ZONE_UTC ? 24 : 29;
+}
 
 static char *put_cells(struct view *view, char *p, const struct taken *taken) {
     p = to_the_right(p, view_put_id(view, p, taken->id), view->id_width);
@@ -326,10 +352,14 @@ static char *put_cells(struct view *view, char *p, const struct taken *taken) {
 }
 
 static void table_header(const struct view *view) {
-    out_print("%*s  %-*s  %*s  %*s", view->id_width, "id", date_width(view), "time", view->pid_width, "pid", view->seq_width,
-              "seq");
+    out_print("%*s  %-*s  %*s  %*s", view->id_width, "id", date_width(view), "time",
+              view->pid_width, "pid", view->seq_width, "seq");
     if (view->partition)
-        out_print("  %-*s", !view->age ? 0 : view->partition == PARTITION_HOUR ? 13 : 10, "partition");
+        out_print("  %-*s",
+                  !view->age                          ? 0
+                  : view->partition == PARTITION_HOUR ? 13
+                                                      : 10,
+                  "partition");
     out_print("%s\n", view->age ? "  age" : "");
 }
 

@@ -18,9 +18,12 @@ struct source_options {
  * the environment. There a pid outranks a store: sfid's parent may have leased
  * the pid from it. Returns false after a message.
  */
-bool source_read(const struct args *args, const struct source_options *at, const struct any_layout *any, sfid_options *opt);
+bool source_read(const struct args *args, const struct source_options *at,
+                 const struct any_layout *any, sfid_options *opt);
 
-/* The same for IDs that name their host, which have no app: variables for other layouts do not count. */
-bool source_read_host(const struct args *args, const struct source_options *at, const struct any_layout *any, sfid_options *opt);
+/* The same for IDs that name their host, which have no app: variables for other layouts do not
+ * count. */
+bool source_read_host(const struct args *args, const struct source_options *at,
+                      const struct any_layout *any, sfid_options *opt);
 
 #endif

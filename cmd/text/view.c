@@ -19,7 +19,8 @@ static int width_of(uint64_t value) {
 
 static int at_least(int least, int n) { return n < least ? least : n; }
 
-/* Returns whether the field's makers have a word for it. A part of the sequence has a name only because it is not in one piece. */
+/* Returns whether the field's makers have a word for it. A part of the sequence has a name only
+ * because it is not in one piece. */
 static bool is_named(const sfid_field *field, unsigned seq_bits) {
     if (field->kind == SFID_FIELD_SEQ)
         return field->bits == seq_bits && strcmp(field->name, "seq") != 0;
@@ -59,7 +60,8 @@ void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum vie
     view->wide = true;
     view->wide_layout = *layout;
     view->format = format;
-    if (sfid_wide_layout_describe(layout, &facts) < 0 || sfid_wide_layout_format(layout, view->name, sizeof view->name) < 0)
+    if (sfid_wide_layout_describe(layout, &facts) < 0 ||
+        sfid_wide_layout_format(layout, view->name, sizeof view->name) < 0)
         return; /* impossible: the layout was accepted */
     view->name_len = strlen(view->name);
     view->form = facts.form;
@@ -95,7 +97,8 @@ static int64_t ms_since(int64_t unix_ms, clockid_t clock) {
 
 int64_t view_age(const struct taken *taken) { return ms_since(taken->unix_ms, CLOCK_REALTIME); }
 
-/* Asks the clock only about times after the last answer, and one that costs a fifth and is a few milliseconds late. */
+/* Asks the clock only about times after the last answer, and one that costs a fifth and is a few
+ * milliseconds late. */
 bool view_is_future(const struct taken *taken) {
     static int64_t now;
     if (taken->unix_ms - MINUTE <= now)

@@ -28,7 +28,8 @@ struct view {
     bool later; /* the text form puts an empty line before all but the first ID */
     char name[SFID_LAYOUT_STR_LEN];
     size_t name_len;
-    sfid_field own[SFID_LAYOUT_FIELDS]; /* the fields that their makers call by another name, and the parts of a split pid */
+    /* the fields that their makers call by another name, and the parts of a split pid */
+    sfid_field own[SFID_LAYOUT_FIELDS];
     int own_count;
     int label_width;                    /* of a line of VIEW_TEXT; two spaces follow */
     int id_width, pid_width, seq_width; /* column widths of the table */

@@ -29,13 +29,18 @@ typedef struct Known {
 static const sfid_layout *parse_layout(FunctionCallInfo fcinfo, const char *text) {
     Known *known = fcinfo->flinfo->fn_extra;
     if (known == NULL)
-        known = fcinfo->flinfo->fn_extra = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof *known);
+        known = fcinfo->flinfo->fn_extra =
+            MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof *known);
     if (*text && strcmp(known->text, text) == 0)
         return &known->layout;
     known->text[0] = '\0';
     if (sfid_layout_parse(text, &known->layout) < 0)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("\"%s\" is not a layout", shown(text)),
-                        errhint("Give the name of a preset, such as sfid or twitter, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].")));
+        ereport(
+            ERROR,
+            (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+             errmsg("\"%s\" is not a layout", shown(text)),
+             errhint(
+                 "Give the name of a preset, such as sfid or twitter, or TIME:PID:SEQ[/UNIT][@EPOCH_MS].")));
     strlcpy(known->text, text, sizeof known->text);
     if (strlen(text) >= sizeof known->text)
         known->text[0] = '\0'; /* too long to be compared */
@@ -56,9 +61,10 @@ static const sfid_layout *layout_of(FunctionCallInfo fcinfo) {
 
 static TimestampTz time_of_ms(int64 unix_ms) {
     int64 ms, us;
-    if (pg_sub_s64_overflow(unix_ms, POSTGRES_EPOCH_MS, &ms) || pg_mul_s64_overflow(ms, 1000, &us) || !IS_VALID_TIMESTAMP(us))
-        ereport(ERROR,
-                (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE), errmsg("the time of the ID is out of range for timestamptz")));
+    if (pg_sub_s64_overflow(unix_ms, POSTGRES_EPOCH_MS, &ms) ||
+        pg_mul_s64_overflow(ms, 1000, &us) || !IS_VALID_TIMESTAMP(us))
+        ereport(ERROR, (errcode(ERRCODE_DATETIME_VALUE_OUT_OF_RANGE),
+                        errmsg("the time of the ID is out of range for timestamptz")));
     return us;
 }
 
@@ -80,8 +86,8 @@ static sfid_parts parts_of(FunctionCallInfo fcinfo) {
         char name[SFID_LAYOUT_STR_LEN] = "";
         if (sfid_layout_format(l, name, sizeof name) < 0)
             strlcpy(name, "?", sizeof name);
-        ereport(ERROR,
-                (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg(INT64_FORMAT " is not an ID of layout \"%s\"", id, name)));
+        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                        errmsg(INT64_FORMAT " is not an ID of layout \"%s\"", id, name)));
     }
     return parts;
 }
@@ -96,17 +102,22 @@ PG_FUNCTION_INFO_V1(pgsfid_seq);
 Datum pgsfid_seq(PG_FUNCTION_ARGS) { PG_RETURN_INT64((int64)parts_of(fcinfo).seq); }
 
 PG_FUNCTION_INFO_V1(pgsfid_min);
-Datum pgsfid_min(PG_FUNCTION_ARGS) { PG_RETURN_INT64(sfid_min_at(layout_of(fcinfo), ms_of_time(PG_GETARG_TIMESTAMPTZ(0)))); }
+Datum pgsfid_min(PG_FUNCTION_ARGS) {
+    PG_RETURN_INT64(sfid_min_at(layout_of(fcinfo), ms_of_time(PG_GETARG_TIMESTAMPTZ(0))));
+}
 
 PG_FUNCTION_INFO_V1(pgsfid_max);
-Datum pgsfid_max(PG_FUNCTION_ARGS) { PG_RETURN_INT64(sfid_max_at(layout_of(fcinfo), ms_of_time(PG_GETARG_TIMESTAMPTZ(0)))); }
+Datum pgsfid_max(PG_FUNCTION_ARGS) {
+    PG_RETURN_INT64(sfid_max_at(layout_of(fcinfo), ms_of_time(PG_GETARG_TIMESTAMPTZ(0))));
+}
 
 /* ---- text ------------------------------------------------------------------------------ */
 
 static text *write_id(sfid_form form, int64 id) {
     char buf[SFID_TEXT_LEN];
     if (sfid_to_text(form, id, buf, sizeof buf) < 0)
-        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE), errmsg(INT64_FORMAT " is not an ID: it is negative", id)));
+        ereport(ERROR, (errcode(ERRCODE_NUMERIC_VALUE_OUT_OF_RANGE),
+                        errmsg(INT64_FORMAT " is not an ID: it is negative", id)));
     return cstring_to_text(buf);
 }
 
@@ -114,15 +125,20 @@ static int64 read_id(sfid_form form, const text *t) {
     int64_t id;
     if (sfid_from_text(form, VARDATA_ANY(t), VARSIZE_ANY_EXHDR(t), &id) < 0)
         ereport(ERROR, (errcode(ERRCODE_INVALID_TEXT_REPRESENTATION),
-                        errmsg("\"%s\" is not an ID in %s", shown(text_to_cstring(t)), sfid_form_name(form))));
+                        errmsg("\"%s\" is not an ID in %s", shown(text_to_cstring(t)),
+                               sfid_form_name(form))));
     return id;
 }
 
 #define FORM(name, form) \
     PG_FUNCTION_INFO_V1(pgsfid_to_##name); \
-    Datum pgsfid_to_##name(PG_FUNCTION_ARGS) { PG_RETURN_TEXT_P(write_id(form, PG_GETARG_INT64(0))); } \
+    Datum pgsfid_to_##name(PG_FUNCTION_ARGS) { \
+        PG_RETURN_TEXT_P(write_id(form, PG_GETARG_INT64(0))); \
+    } \
     PG_FUNCTION_INFO_V1(pgsfid_from_##name); \
-    Datum pgsfid_from_##name(PG_FUNCTION_ARGS) { PG_RETURN_INT64(read_id(form, PG_GETARG_TEXT_PP(0))); }
+    Datum pgsfid_from_##name(PG_FUNCTION_ARGS) { \
+        PG_RETURN_INT64(read_id(form, PG_GETARG_TEXT_PP(0))); \
+    }
 
 FORM(hex, SFID_HEX)
 FORM(base32, SFID_BASE32)
@@ -130,7 +146,8 @@ FORM(base62, SFID_BASE62)
 
 /* ---- UUIDs of version 7 ------------------------------------------------------------------ */
 
-/* All bits beside time, version and variant are `fill`. A moment outside the range counts as its nearer end. */
+/* All bits beside time, version and variant are `fill`. A moment outside the range counts as its
+ * nearer end. */
 static pg_uuid_t *uuid7_at(TimestampTz t, unsigned char fill) {
     pg_uuid_t *uuid = palloc(sizeof *uuid);
     int64 ms = Min(Max(ms_of_time(t), 0), UUID7_LAST_MS);
@@ -143,17 +160,22 @@ static pg_uuid_t *uuid7_at(TimestampTz t, unsigned char fill) {
 }
 
 PG_FUNCTION_INFO_V1(pgsfid_uuid7_min);
-Datum pgsfid_uuid7_min(PG_FUNCTION_ARGS) { PG_RETURN_UUID_P(uuid7_at(PG_GETARG_TIMESTAMPTZ(0), 0)); }
+Datum pgsfid_uuid7_min(PG_FUNCTION_ARGS) {
+    PG_RETURN_UUID_P(uuid7_at(PG_GETARG_TIMESTAMPTZ(0), 0));
+}
 
 PG_FUNCTION_INFO_V1(pgsfid_uuid7_max);
-Datum pgsfid_uuid7_max(PG_FUNCTION_ARGS) { PG_RETURN_UUID_P(uuid7_at(PG_GETARG_TIMESTAMPTZ(0), 0xff)); }
+Datum pgsfid_uuid7_max(PG_FUNCTION_ARGS) {
+    PG_RETURN_UUID_P(uuid7_at(PG_GETARG_TIMESTAMPTZ(0), 0xff));
+}
 
 PG_FUNCTION_INFO_V1(pgsfid_uuid7_time);
 Datum pgsfid_uuid7_time(PG_FUNCTION_ARGS) {
     const unsigned char *data = PG_GETARG_UUID_P(0)->data;
     int64 ms = 0;
     if (data[6] >> 4 != 7 || data[8] >> 6 != 2)
-        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE), errmsg("the UUID is not one of version 7")));
+        ereport(ERROR, (errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+                        errmsg("the UUID is not one of version 7")));
     for (int i = 0; i < 6; i++)
         ms = ms << 8 | data[i];
     PG_RETURN_TIMESTAMPTZ(time_of_ms(ms));

@@ -90,7 +90,8 @@ typedef struct Note {
 
 static int notes[2]; /* a pipe */
 
-/* In a thread of the library. A full pipe loses the event: the worker is stopped, or has no time. */
+/* In a thread of the library. A full pipe loses the event: the worker is stopped, or has no
+ * time. */
 static void on_event(void *user, const sfid_event *e) {
     Note note = {.kind = e->kind, .code = e->code, .pid = e->pid};
     strlcpy(note.text, e->text, sizeof note.text);
@@ -108,14 +109,16 @@ static void set_why(int code, const char *why) {
 static void log_notes(void) {
     Note note;
     while (read(notes[0], &note, sizeof note) == sizeof note) {
-        const bool usual = note.kind == SFID_EVENT_RENEWED || note.kind == SFID_EVENT_KEEPS || note.kind == SFID_EVENT_CONNECTED;
-        const bool good = note.kind == SFID_EVENT_RENEWED || note.kind == SFID_EVENT_LEASED || note.kind == SFID_EVENT_LEASED_AGAIN;
+        const bool usual = note.kind == SFID_EVENT_RENEWED || note.kind == SFID_EVENT_KEEPS ||
+                           note.kind == SFID_EVENT_CONNECTED;
+        const bool good = note.kind == SFID_EVENT_RENEWED || note.kind == SFID_EVENT_LEASED ||
+                          note.kind == SFID_EVENT_LEASED_AGAIN;
         if (good)
             set_why(0, "");
         else if (note.kind == SFID_EVENT_RENEW_FAILED || note.kind == SFID_EVENT_LOST)
             set_why(note.code ? note.code : SFID_ELEASE, note.text);
-        ereport(usual ? DEBUG1 : LOG,
-                (errmsg("sfid keeper, pid " INT64_FORMAT ": %s: %s", note.pid, sfid_event_name(note.kind), note.text)));
+        ereport(usual ? DEBUG1 : LOG, (errmsg("sfid keeper, pid " INT64_FORMAT ": %s: %s", note.pid,
+                                              sfid_event_name(note.kind), note.text)));
     }
 }
 
@@ -133,7 +136,8 @@ static void leave(int code, Datum arg) {
     generator = NULL;
 }
 
-/* The first attempts are short, so that backends soon hear why they wait. Returns the pause until the next one; -1: none is needed. */
+/* The first attempts are short, so that backends soon hear why they wait. Returns the pause until
+ * the next one; -1: none is needed. */
 static long try_to_open(long pause_ms) {
     const int rc = pgsfid_open(&generator, 1, Min(4 * pause_ms, OPEN_LONGEST_MS), on_event);
     if (rc == 0) {
@@ -143,7 +147,8 @@ static long try_to_open(long pause_ms) {
     }
     const char *why = generator ? sfid_last_error(generator) : sfid_strerror(rc);
     set_why(rc, why);
-    ereport(LOG, (errmsg("sfid keeper cannot open its generator: %s", why), errdetail("It tries again in %ld ms.", pause_ms)));
+    ereport(LOG, (errmsg("sfid keeper cannot open its generator: %s", why),
+                  errdetail("It tries again in %ld ms.", pause_ms)));
     sfid_close(generator);
     generator = NULL;
     return pause_ms;
@@ -159,7 +164,8 @@ void pgsfid_keeper_main(Datum arg) {
     before_shmem_exit(leave, 0);
     while (!ShutdownRequestPending) {
         const long pause_ms = generator ? -1 : try_to_open(next_pause_ms);
-        const int events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_SOCKET_READABLE | (pause_ms < 0 ? 0 : WL_TIMEOUT);
+        const int events = WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | WL_SOCKET_READABLE |
+                           (pause_ms < 0 ? 0 : WL_TIMEOUT);
         if (pause_ms >= 0)
             next_pause_ms = Min(next_pause_ms * 2, PAUSE_LONGEST_MS);
         WaitLatchOrSocket(MyLatch, events, notes[0], pause_ms, PG_WAIT_EXTENSION);

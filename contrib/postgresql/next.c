@@ -74,9 +74,11 @@ static void fail(int code, const char *why) {
     sfid_status_info status;
     if (awaited && generator && sfid_status(generator, &status) == 0 && status.window_ms == 0) {
         because = because == code ? SFID_ELEASE : because;
-        why = "the window of the process ID is over, and the sfid keeper has not extended it in time";
+        why =
+            "the window of the process ID is over, and the sfid keeper has not extended it in time";
     }
-    ereport(ERROR, (errcode(sqlstate_of(awaited ? because : code)), errmsg("cannot generate an ID: %s", why),
+    ereport(ERROR, (errcode(sqlstate_of(awaited ? because : code)),
+                    errmsg("cannot generate an ID: %s", why),
                     *of_keeper ? errdetail("The sfid keeper reports: %s", of_keeper) : 0));
 }
 
@@ -108,7 +110,8 @@ static int join(uint32 life, const char **why) {
     return rc;
 }
 
-/* Keeps to the page while the keeper restarts, and joins the page of the next one, which may be another. */
+/* Keeps to the page while the keeper restarts, and joins the page of the next one, which may be
+ * another. */
 static int64 take(const char **why) {
     const uint32 life = pg_atomic_read_u32(&pgsfid_keeper->life);
     if ((life & 1) && (generator == NULL || joined != life)) {
@@ -162,9 +165,9 @@ Datum pgsfid_next(PG_FUNCTION_ARGS) {
     long nap_ms = 0;
     int64 id;
     if (pgsfid_keeper == NULL)
-        ereport(ERROR,
-                (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE), errmsg("sfid_next() needs the sfid keeper, which does not run"),
-                 errhint("Add sfid to shared_preload_libraries and restart the server.")));
+        ereport(ERROR, (errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+                        errmsg("sfid_next() needs the sfid keeper, which does not run"),
+                        errhint("Add sfid to shared_preload_libraries and restart the server.")));
     PreventCommandDuringRecovery("sfid_next()");
     INSTR_TIME_SET_ZERO(began);
     while ((id = take(&why)) < 0)

@@ -33,15 +33,17 @@ extern int pgsfid_max_wait_ms;    /* sfid.max_wait */
 extern void pgsfid_define_settings(bool preloaded);
 
 /* Opens a generator as the settings say. Returns as sfid_open(). Not for the postmaster. */
-extern int pgsfid_open(sfid **out, uint64 share, uint32 timeout_ms, void (*on_event)(void *, const sfid_event *));
+extern int pgsfid_open(sfid **out, uint64 share, uint32 timeout_ms,
+                       void (*on_event)(void *, const sfid_event *));
 
 /* ---- keeper.c -------------------------------------------------------------- */
 
 /* In shared memory. */
 typedef struct PgsfidKeeper {
-    pg_atomic_uint32 life; /* odd while the keeper has the page; it rises by one whenever that changes */
-    LWLock *lock;          /* guards what follows */
-    int code;              /* why the keeper cannot do its part: SFID_E…; 0: it can */
+    /* odd while the keeper has the page; it rises by one whenever that changes */
+    pg_atomic_uint32 life;
+    LWLock *lock; /* guards what follows */
+    int code;     /* why the keeper cannot do its part: SFID_E…; 0: it can */
     char why[512];
 } PgsfidKeeper;
 

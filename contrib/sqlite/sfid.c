@@ -57,14 +57,20 @@ static const char *text_of(sqlite3_value *value) {
 static int read_layout(sqlite3_context *ctx, sqlite3_value *value, sfid_layout *out) {
     if (sfid_layout_parse(text_of(value), out) == 0)
         return 1;
-    fail(ctx, sqlite3_mprintf("%Q is not a layout; give a preset, such as 'sfid' or 'twitter', or TIME:PID:SEQ[/UNIT][@EPOCH_MS]",
-                              text_of(value)));
+    fail(
+        ctx,
+        sqlite3_mprintf(
+            "%Q is not a layout; give a preset, such as 'sfid' or 'twitter', or TIME:PID:SEQ[/UNIT][@EPOCH_MS]",
+            text_of(value)));
     return 0;
 }
 
-/* The second argument, read once if it is constant, or the connection's layout. NULL: it is no layout, as the result says. */
-static const sfid_layout *layout_of(sqlite3_context *ctx, int n, sqlite3_value **arg, sfid_layout *room) {
-    const sfid_layout *known = n > 1 ? sqlite3_get_auxdata(ctx, 1) : &((struct own *)sqlite3_user_data(ctx))->layout;
+/* The second argument, read once if it is constant, or the connection's layout. NULL: it is no
+ * layout, as the result says. */
+static const sfid_layout *layout_of(sqlite3_context *ctx, int n, sqlite3_value **arg,
+                                    sfid_layout *room) {
+    const sfid_layout *known =
+        n > 1 ? sqlite3_get_auxdata(ctx, 1) : &((struct own *)sqlite3_user_data(ctx))->layout;
     if (known)
         return known;
     if (!read_layout(ctx, arg[1], room))
@@ -91,7 +97,8 @@ static int read_parts(sqlite3_context *ctx, int n, sqlite3_value **arg, sfid_par
     char name[SFID_LAYOUT_STR_LEN] = "";
     if (sfid_layout_format(l, name, sizeof name) < 0)
         name[0] = '\0';
-    fail(ctx, sqlite3_mprintf("%lld is not an ID of layout '%s'", sqlite3_value_int64(arg[0]), name));
+    fail(ctx,
+         sqlite3_mprintf("%lld is not an ID of layout '%s'", sqlite3_value_int64(arg[0]), name));
     return 0;
 }
 
@@ -102,8 +109,9 @@ static int read_text_time(sqlite3 *db, const char *text, sqlite3_int64 *ms) {
     sqlite3_stmt *ask = NULL;
     int good = 0;
     if (*text < '0' || *text > '9' ||
-        sqlite3_prepare_v2(db, "SELECT CAST(round((julianday(?1) - 2440587.5) * 86400000.0) AS INTEGER)", -1, &ask, NULL) !=
-            SQLITE_OK)
+        sqlite3_prepare_v2(
+            db, "SELECT CAST(round((julianday(?1) - 2440587.5) * 86400000.0) AS INTEGER)", -1, &ask,
+            NULL) != SQLITE_OK)
         return 0;
     sqlite3_bind_text(ask, 1, text, -1, SQLITE_TRANSIENT);
     if (sqlite3_step(ask) == SQLITE_ROW && sqlite3_column_type(ask, 0) == SQLITE_INTEGER) {
@@ -119,10 +127,14 @@ static int read_time(sqlite3_context *ctx, sqlite3_value *value, sqlite3_int64 *
         *ms = sqlite3_value_int64(value);
         return 1;
     }
-    if (sqlite3_value_type(value) == SQLITE_TEXT && read_text_time(sqlite3_context_db_handle(ctx), text_of(value), ms))
+    if (sqlite3_value_type(value) == SQLITE_TEXT &&
+        read_text_time(sqlite3_context_db_handle(ctx), text_of(value), ms))
         return 1;
-    fail(ctx, sqlite3_mprintf("%Q is not a time; give one like '2026-01-31 23:59:59.999', in UTC, or Unix milliseconds",
-                              text_of(value)));
+    fail(
+        ctx,
+        sqlite3_mprintf(
+            "%Q is not a time; give one like '2026-01-31 23:59:59.999', in UTC, or Unix milliseconds",
+            text_of(value)));
     return 0;
 }
 
@@ -133,7 +145,8 @@ static void write_time(sqlite3_context *ctx, sqlite3_int64 unix_ms) {
     char day[32], text[64];
     if (gmtime_r(&seconds, &tm) == NULL || tm.tm_year < -1900 || tm.tm_year > 8099 ||
         strftime(day, sizeof day, "%m-%dT%H:%M:%S", &tm) == 0) {
-        fail(ctx, sqlite3_mprintf("the time of the ID, %lld ms, is not within the years 0 to 9999", unix_ms));
+        fail(ctx, sqlite3_mprintf("the time of the ID, %lld ms, is not within the years 0 to 9999",
+                                  unix_ms));
         return;
     }
     snprintf(text, sizeof text, "%04d-%s.%03dZ", tm.tm_year + 1900, day, (int)ms);
@@ -142,14 +155,18 @@ static void write_time(sqlite3_context *ctx, sqlite3_int64 unix_ms) {
 
 /* ---- IDs made ------------------------------------------------------------------------ */
 
-/* sfid_open(app, store [, layout]): the connection generates from now on. Returns the process ID. */
+/* sfid_open(app, store [, layout]): the connection generates from now on. Returns the process
+ * ID. */
 static void sql_open(sqlite3_context *ctx, int n, sqlite3_value **arg) {
     struct own *o = sqlite3_user_data(ctx);
     sfid_options opt = SFID_OPTIONS_INIT;
     sfid_layout layout = SFID_LAYOUT_DEFAULT;
     sfid *g = NULL;
     if (any_null(n, arg)) {
-        fail(ctx, sqlite3_mprintf("an argument is NULL; give an app, a store and, if it is another than 'sfid', a layout"));
+        fail(
+            ctx,
+            sqlite3_mprintf(
+                "an argument is NULL; give an app, a store and, if it is another than 'sfid', a layout"));
         return;
     }
     if (n > 2 && !read_layout(ctx, arg[2], &layout))
@@ -175,7 +192,9 @@ static void sql_next(sqlite3_context *ctx, int n, sqlite3_value **arg) {
     const struct own *o = sqlite3_user_data(ctx);
     (void)n, (void)arg;
     if (o->generator == NULL) {
-        fail(ctx, sqlite3_mprintf("this connection has no generator; call sfid_open('APP', 'local?share=1') first"));
+        fail(ctx,
+             sqlite3_mprintf(
+                 "this connection has no generator; call sfid_open('APP', 'local?share=1') first"));
         return;
     }
     const int64_t id = sfid_next(o->generator);
@@ -211,17 +230,23 @@ static void sql_seq(sqlite3_context *ctx, int n, sqlite3_value **arg) {
         sqlite3_result_int64(ctx, (sqlite3_int64)parts.seq);
 }
 
-static void bound(sqlite3_context *ctx, int n, sqlite3_value **arg, int64_t (*bound_at)(const sfid_layout *, int64_t)) {
+static void bound(sqlite3_context *ctx, int n, sqlite3_value **arg,
+                  int64_t (*bound_at)(const sfid_layout *, int64_t)) {
     sfid_layout room;
     sqlite3_int64 ms;
     const sfid_layout *l;
-    if (!any_null(n, arg) && read_time(ctx, arg[0], &ms) && (l = layout_of(ctx, n, arg, &room)) != NULL)
+    if (!any_null(n, arg) && read_time(ctx, arg[0], &ms) &&
+        (l = layout_of(ctx, n, arg, &room)) != NULL)
         sqlite3_result_int64(ctx, bound_at(l, ms));
 }
 
-static void sql_min(sqlite3_context *ctx, int n, sqlite3_value **arg) { bound(ctx, n, arg, sfid_min_at); }
+static void sql_min(sqlite3_context *ctx, int n, sqlite3_value **arg) {
+    bound(ctx, n, arg, sfid_min_at);
+}
 
-static void sql_max(sqlite3_context *ctx, int n, sqlite3_value **arg) { bound(ctx, n, arg, sfid_max_at); }
+static void sql_max(sqlite3_context *ctx, int n, sqlite3_value **arg) {
+    bound(ctx, n, arg, sfid_max_at);
+}
 
 /* ---- text ---------------------------------------------------------------------------------- */
 
@@ -229,7 +254,8 @@ static void to_text(sqlite3_context *ctx, sqlite3_value *id, sfid_form form) {
     char buf[SFID_TEXT_LEN];
     if (sqlite3_value_type(id) == SQLITE_NULL)
         return;
-    if (sqlite3_value_numeric_type(id) != SQLITE_INTEGER || sfid_to_text(form, sqlite3_value_int64(id), buf, sizeof buf) < 0)
+    if (sqlite3_value_numeric_type(id) != SQLITE_INTEGER ||
+        sfid_to_text(form, sqlite3_value_int64(id), buf, sizeof buf) < 0)
         fail(ctx, sqlite3_mprintf("%Q is not an ID: it is not an integer from 0", text_of(id)));
     else
         sqlite3_result_text(ctx, buf, -1, SQLITE_TRANSIENT);
@@ -247,34 +273,45 @@ static void from_text(sqlite3_context *ctx, sqlite3_value *value, sfid_form form
 }
 
 #define FORM(name, form) \
-    static void sql_to_##name(sqlite3_context *ctx, int n, sqlite3_value **arg) { (void)n, to_text(ctx, arg[0], form); } \
-    static void sql_from_##name(sqlite3_context *ctx, int n, sqlite3_value **arg) { (void)n, from_text(ctx, arg[0], form); }
+    static void sql_to_##name(sqlite3_context *ctx, int n, sqlite3_value **arg) { \
+        (void)n, to_text(ctx, arg[0], form); \
+    } \
+    static void sql_from_##name(sqlite3_context *ctx, int n, sqlite3_value **arg) { \
+        (void)n, from_text(ctx, arg[0], form); \
+    }
 
 FORM(hex, SFID_HEX)
 FORM(base32, SFID_BASE32)
 FORM(base62, SFID_BASE62)
 
-/* ---- UUIDs of version 7 ------------------------------------------------------------------------ */
+/* ---- UUIDs of version 7
+ * ------------------------------------------------------------------------ */
 
 #define UUID7_LAST_MS ((INT64_C(1) << 48) - 1)
 
-/* All bits beside time, version and variant are as in `fill`. A moment outside the range counts as its nearer end. */
+/* All bits beside time, version and variant are as in `fill`. A moment outside the range counts as
+ * its nearer end. */
 static void uuid7_at(sqlite3_context *ctx, sqlite3_value *moment, uint64_t fill) {
     char buf[SFID_WIDE_TEXT_LEN];
     sqlite3_int64 ms;
     if (sqlite3_value_type(moment) == SQLITE_NULL || !read_time(ctx, moment, &ms))
         return;
     ms = ms < 0 ? 0 : ms > UUID7_LAST_MS ? UUID7_LAST_MS : ms;
-    const sfid_wide id = {(uint64_t)ms << 16 | 0x7000 | (fill & 0xfff), UINT64_C(1) << 63 | fill >> 2};
+    const sfid_wide id = {(uint64_t)ms << 16 | 0x7000 | (fill & 0xfff),
+                          UINT64_C(1) << 63 | fill >> 2};
     if (sfid_wide_to_text(SFID_UUID, id, 0, buf, sizeof buf) < 0)
         fail(ctx, sqlite3_mprintf("the UUID cannot be written"));
     else
         sqlite3_result_text(ctx, buf, -1, SQLITE_TRANSIENT);
 }
 
-static void sql_uuid7_min(sqlite3_context *ctx, int n, sqlite3_value **arg) { (void)n, uuid7_at(ctx, arg[0], 0); }
+static void sql_uuid7_min(sqlite3_context *ctx, int n, sqlite3_value **arg) {
+    (void)n, uuid7_at(ctx, arg[0], 0);
+}
 
-static void sql_uuid7_max(sqlite3_context *ctx, int n, sqlite3_value **arg) { (void)n, uuid7_at(ctx, arg[0], UINT64_MAX); }
+static void sql_uuid7_max(sqlite3_context *ctx, int n, sqlite3_value **arg) {
+    (void)n, uuid7_at(ctx, arg[0], UINT64_MAX);
+}
 
 static void sql_uuid7_time(sqlite3_context *ctx, int n, sqlite3_value **arg) {
     static const sfid_wide_layout uuid7 = {SFID_UUID7, 0, 0};
@@ -291,7 +328,8 @@ static void sql_uuid7_time(sqlite3_context *ctx, int n, sqlite3_value **arg) {
         write_time(ctx, parts.unix_ms);
 }
 
-/* ---- the list --------------------------------------------------------------------------------------- */
+/* ---- the list
+ * --------------------------------------------------------------------------------------- */
 
 #define READS (SQLITE_UTF8 | SQLITE_INNOCUOUS)
 #define PURE (READS | SQLITE_DETERMINISTIC)
@@ -327,7 +365,8 @@ static const struct {
     {"sfid_uuid7_time", 1, PURE, sql_uuid7_time},
 };
 
-__attribute__((visibility("default"))) int sqlite3_sfid_init(sqlite3 *db, char **error, const sqlite3_api_routines *api);
+__attribute__((visibility("default"))) int sqlite3_sfid_init(sqlite3 *db, char **error,
+                                                             const sqlite3_api_routines *api);
 
 int sqlite3_sfid_init(sqlite3 *db, char **error, const sqlite3_api_routines *api) {
     struct own *o = calloc(1, sizeof *o);
@@ -338,7 +377,8 @@ int sqlite3_sfid_init(sqlite3 *db, char **error, const sqlite3_api_routines *api
         o->layout = SFID_LAYOUT_DEFAULT;
     /* The first one has what the connection owns, and ends it, also if this call fails. */
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++)
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].args, functions[i].flags, o, functions[i].call, NULL,
-                                        NULL, i == 0 ? end : NULL);
+        rc =
+            sqlite3_create_function_v2(db, functions[i].name, functions[i].args, functions[i].flags,
+                                       o, functions[i].call, NULL, NULL, i == 0 ? end : NULL);
     return rc;
 }

@@ -50,9 +50,10 @@ static enum call call_at(int site) {
     static const struct {
         const char *begins;
         enum call call;
-    } calls[] = {
-        {"atomic_load", LOADS},    {"__atomic_load", LOADS},     {"atomic_store", STORES},       {"atomic_compare_exchange", SWAPS},
-        {"atomic_fetch", CHANGES}, {"atomic_exchange", CHANGES}, {"atomic_thread_fence", FENCES}, {"atomic_signal_fence", FENCES}};
+    } calls[] = {{"atomic_load", LOADS},          {"__atomic_load", LOADS},
+                 {"atomic_store", STORES},        {"atomic_compare_exchange", SWAPS},
+                 {"atomic_fetch", CHANGES},       {"atomic_exchange", CHANGES},
+                 {"atomic_thread_fence", FENCES}, {"atomic_signal_fence", FENCES}};
     for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++)
         if (strncmp(places[site].text, calls[i].begins, strlen(calls[i].begins)) == 0)
             return calls[i].call;
@@ -73,14 +74,16 @@ int order_at(int at, enum call call) {
 
 /* The order that begins at p; -1: none does. */
 static int order_in(const char *p) {
-    static const char *const of_builtins[] = {"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL", "SEQ_CST"};
+    static const char *const of_builtins[] = {"RELAXED", "ACQUIRE", "RELEASE", "ACQ_REL",
+                                              "SEQ_CST"};
     const bool builtin = strncmp(p, "__ATOMIC_", 9) == 0;
     if (!builtin && strncmp(p, "memory_order_", 13) != 0)
         return -1;
     p += builtin ? 9 : 13;
     for (int o = RLX; o <= SC; o++) {
         const char *name = builtin ? of_builtins[o] : order_name[o];
-        if (strncmp(p, name, strlen(name)) == 0 && !isalnum((unsigned char)p[strlen(name)]) && p[strlen(name)] != '_')
+        if (strncmp(p, name, strlen(name)) == 0 && !isalnum((unsigned char)p[strlen(name)]) &&
+            p[strlen(name)] != '_')
             return o;
     }
     return SC; /* memory_order_consume and what is not known: no place has it */
@@ -133,7 +136,8 @@ static bool listed[SITES];
 /* True if orders.h has the place: its text comes for the nth time. */
 static bool is_listed(const char *file, const char *text, int nth) {
     for (int i = 0; i < SITES; i++)
-        if (strcmp(places[i].file, file) == 0 && strcmp(places[i].text, text) == 0 && places[i].nth == nth)
+        if (strcmp(places[i].file, file) == 0 && strcmp(places[i].text, text) == 0 &&
+            places[i].nth == nth)
             return listed[i] = true;
     printf("# %s: no row in orders.h: %s (%d)\n", file, text, nth);
     return false;
@@ -182,7 +186,8 @@ static bool compare(int count, char **files) {
         good = read_source(files[i]) && good;
     for (int i = 0; i < SITES; i++)
         if (!listed[i]) {
-            printf("# %s: orders.h has what is not there: %s (%d)\n", places[i].file, places[i].text, places[i].nth);
+            printf("# %s: orders.h has what is not there: %s (%d)\n", places[i].file,
+                   places[i].text, places[i].nth);
             good = false;
         }
     return good;
@@ -240,8 +245,8 @@ static void weaken(int site, bool failing, int weaker) {
     now[site][failing] = weaker;
     const int p = failing_program(site, &text);
     now[site][failing] = written;
-    snprintf(name, sizeof name, "%s (%s): %s%s, if %s: %s", places[site].name, places[site].file, order_name[written],
-             failing ? " where it fails" : "", order_name[weaker],
+    snprintf(name, sizeof name, "%s (%s): %s%s, if %s: %s", places[site].name, places[site].file,
+             order_name[written], failing ? " where it fails" : "", order_name[weaker],
              p >= 0 ? programs[p]->name
              : why  ? "nothing fails"
                     : "why not?");
@@ -256,7 +261,10 @@ static void weaken_each(int site) {
     for (int failing = 0; failing < 2; failing++)
         switch (now[site][failing]) {
         case SC:
-            weaken(site, failing, failing || call_at(site) == LOADS ? ACQ : call_at(site) == STORES ? REL : AR);
+            weaken(site, failing,
+                   failing || call_at(site) == LOADS ? ACQ
+                   : call_at(site) == STORES         ? REL
+                                                     : AR);
             break;
         case AR:
             weaken(site, failing, ACQ);
@@ -297,7 +305,8 @@ int main(int argc, char **argv) {
     add_programs(api_programs);
     add_programs(lease_programs);
     ok(litmus(), "the explorer finds what the model allows, and nothing else");
-    ok(compare(argc - 2, argv + 2), "orders.h has each order of the sources that is stronger than relaxed");
+    ok(compare(argc - 2, argv + 2),
+       "orders.h has each order of the sources that is stronger than relaxed");
     for (int i = 0; i < program_count; i++)
         hold(i);
     for (int i = 0; i < SITES; i++)

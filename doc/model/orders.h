@@ -179,7 +179,7 @@ enum {
 #define NAME(name, file, nth, text) name,
     PLACES(NAME)
 #undef NAME
-    END_OF_SITES
+        END_OF_SITES
 };
 
 enum { SITES = END_OF_SITES - FIRST_SITE };

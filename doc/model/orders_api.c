@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* orders_api.c - close, lists that only grow, what one user of a page hands to the next, and texts. */
+/* orders_api.c - close, lists that only grow, what one user of a page hands to the next, and
+ * texts. */
 #include "orders.h"
 
 /* ---- handle.h, open.c: a call is inside the rest, and close frees it ------------- */
@@ -146,7 +147,10 @@ static void rung(void) { want(last(BELL) == 7, "a bell of the new name is lost")
 
 const struct program api_programs[] = {
     {"close frees the rest", {enter_rest, close_handle}, NULL, .start = {[REST] = 1}},
-    {"close frees the rest, two calls inside", {enter_rest, enter_rest, close_handle}, NULL, .start = {[REST] = 1}},
+    {"close frees the rest, two calls inside",
+     {enter_rest, enter_rest, close_handle},
+     NULL,
+     .start = {[REST] = 1}},
     {"the list of pages without an app", {push_1, push_2, find}, NULL},
     {"the list of mappings", {put_1, put_2, look}, NULL},
     {"two make the process's own page", {own_1, own_2}, NULL},

@@ -11,7 +11,8 @@ enum { CLOSED = 64 };
 
 enum { FLAG, DATA };
 
-/* arg(0) tells, arg(1) hears: what lies behind is there. Plain, or atomic where a stale value is what is feared. */
+/* arg(0) tells, arg(1) hears: what lies behind is there. Plain, or atomic where a stale value is
+ * what is feared. */
 static void tell(void) {
     write_plain(DATA, 1);
     store(FLAG, 1, arg(0));
@@ -74,7 +75,8 @@ static long take_from(long record) {
     return n;
 }
 
-/* A position above `above`, or -1 where nothing newer is published yet. arg(1) is how the call looks at the record first. */
+/* A position above `above`, or -1 where nothing newer is published yet. arg(1) is how the call
+ * looks at the record first. */
 static long draw(long above) {
     long n = take_from(load(RECORD, arg(1))), seen = 0;
     if (n < 0) {
@@ -98,7 +100,8 @@ static void all_differ(void) {
 
 static void stop_generator(void) { exchange(RECORD, 2, record_stop); }
 
-/* The generator is stopped, then the word is closed: a call that finds the word closed finds the handle closed. */
+/* The generator is stopped, then the word is closed: a call that finds the word closed finds the
+ * handle closed. */
 static void stop_and_close(void) {
     stop_generator();
     set_bits(WORD, CLOSED, word_close);
@@ -109,7 +112,8 @@ static void find_closed(void) {
     want(load(RECORD, RLX) == 2, "closed, and a lost lease is reported");
 }
 
-/* Another process publishes a record, a call goes on with it, and close() unmaps what lies behind the records it knows. */
+/* Another process publishes a record, a call goes on with it, and close() unmaps what lies behind
+ * the records it knows. */
 static void publish(void) { store(CURRENT, 1, current_append); }
 static void go_on(void) {
     long seen = 0;
@@ -120,7 +124,9 @@ static void unmap(void) {
     stop_generator();
     note(1, load(CURRENT, current_get));
 }
-static void still_mapped(void) { want(!noted(0) || noted(1) == 1, "a call has a record that is not mapped any more"); }
+static void still_mapped(void) {
+    want(!noted(0) || noted(1) == 1, "a call has a record that is not mapped any more");
+}
 
 /* open.c: a thread that was to move on has failed, and says when to try again. */
 enum { MOVER, MOVE_MS };
@@ -257,8 +263,10 @@ static void issue_from_next(void) {
 }
 static void next_is_above(void) {
     for (int i = 0; i <= 2; i += 2)
-        want(!noted(i) || last(FROM) > noted(i), "the next page begins at or below an ID of this one");
-    want(!noted(0) || !noted(1) || noted(1) > noted(0), "a call goes on below an ID that was issued");
+        want(!noted(i) || last(FROM) > noted(i),
+             "the next page begins at or below an ID of this one");
+    want(!noted(0) || !noted(1) || noted(1) > noted(0),
+         "a call goes on below an ID that was issued");
 }
 
 #define RECORD_IN(place, name) \
@@ -291,7 +299,8 @@ const struct program draw_programs[] = {
     PAIR(record_start, record_full, "a tick is used up"),
     PAIR(record_start, record_status, "the pid is asked for"),
     PAIR(current_append, current_live, "a page that others use is checked"),
-    PAIR(current_append, current_get, "another keeper's record is gone on with, replaced, or copied"),
+    PAIR(current_append, current_get,
+         "another keeper's record is gone on with, replaced, or copied"),
     {"close, and calls that wait", {stop_and_close, find_closed}, NULL},
     {"close unmaps what lies behind the records", {publish, go_on, unmap}, still_mapped},
     LIMIT_IN(limit_hot, "the limit, hot path"),
@@ -309,11 +318,18 @@ const struct program draw_programs[] = {
     {"ticks: two refresh", {refresh, refresh, use_tick}, NULL},
     {"ticks: one is late", {refresh, refresh_late}, NULL},
     {"on to the next page", {issue_from_old, move, issue_from_next}, next_is_above},
-    {"on to the next page, two calls in one tick", {issue_from_old, issue_beside, move}, next_is_above},
-    {"on to the next page, a call in the tick", {issue_from_old, issue_in_tick, move}, next_is_above},
+    {"on to the next page, two calls in one tick",
+     {issue_from_old, issue_beside, move},
+     next_is_above},
+    {"on to the next page, a call in the tick",
+     {issue_from_old, issue_in_tick, move},
+     next_is_above},
     PAIR(next_set, next_skip, "the front handle"),
     PAIR(next_set, next_walk, "the next handle, in close"),
-    {"pages without an app are listed", {tell_by_change, hear}, NULL, .arg = {pages_add, pages_get}},
+    {"pages without an app are listed",
+     {tell_by_change, hear},
+     NULL,
+     .arg = {pages_add, pages_get}},
     {"mappings are listed", {tell_by_change, hear}, NULL, .arg = {mappings_add, mappings_get}},
     {"the crew is there", {tell_by_change, hear}, NULL, .arg = {crew_add, crew_get}},
     {"the watches are there", {tell_by_change, hear}, NULL, .arg = {family_set, family_get}},
@@ -321,7 +337,10 @@ const struct program draw_programs[] = {
     PAIR(key_set, key_get, "the key's memory is there"),
     PAIR(done_set, done_get, "a name's addresses are there"),
     {"a bell is heard", {tell_atomic_by_change, hear_bell}, NULL, .arg = {bell_ring, bell_hear}},
-    {"a bell for all is heard", {tell_by_exchange, hear_bell}, NULL, .arg = {bell_ring_all, bell_hear}},
+    {"a bell for all is heard",
+     {tell_by_exchange, hear_bell},
+     NULL,
+     .arg = {bell_ring_all, bell_hear}},
     {"two want the next page", {want_page, want_page}, NULL},
     {"when to move on again", {fail_to_move, try_again}, NULL, .start = {[MOVER] = 1}},
     {.name = NULL}};

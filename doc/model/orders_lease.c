@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* orders_lease.c - keepers: how they are called, follow one another, and note what a server said. */
+/* orders_lease.c - keepers: how they are called, follow one another, and note what a server
+ * said. */
 #include "orders.h"
 
 /* ---- page.c, keeper.c, keeper_berth.c: the poke ------------------------------------- */
@@ -27,9 +28,12 @@ static void answer(void) {
     note(0, exchange(POKE, 0, arg(0)));
     store(ASKED, 0, RLX);
 }
-static void answered(void) { want(!noted(0) || last(ASKED) == 0, "a keeper that has answered counts as deaf"); }
+static void answered(void) {
+    want(!noted(0) || last(ASKED) == 0, "a keeper that has answered counts as deaf");
+}
 
-/* A call that finds its poke cleared by the first turn rings the bell of that turn's watch. An earlier poke is there. */
+/* A call that finds its poke cleared by the first turn rings the bell of that turn's watch. An
+ * earlier poke is there. */
 static void first_turn(void) {
     long none = 0;
     swap(WATCH, &none, 1, watch_take);
@@ -144,7 +148,8 @@ static void have_word(void) {
     long us = 1;
     swap(WORD, &us, 0, alive_leave);
 }
-/* A crew dies in its turn; the release is the kernel's. Another one finds that, and takes the page. */
+/* A crew dies in its turn; the release is the kernel's. Another one finds that, and takes the
+ * page. */
 static void die_in_turn(void) {
     write_plain(LEFT_BEHIND, 1);
     store(WORD, DEAD, REL);
@@ -158,7 +163,8 @@ static void take_from_dead(void) {
 static void take_seat(void) {
     long dead = DEAD;
     if (swap(WORD, &dead, 2, alive_take))
-        want(read_plain(LEFT_BEHIND) == 1, "the seat of a dead keeper is taken, and what it left is not there");
+        want(read_plain(LEFT_BEHIND) == 1,
+             "the seat of a dead keeper is taken, and what it left is not there");
 }
 
 /* ---- nonces.c, record.c: what stands in the record ------------------------------------- */
@@ -195,7 +201,8 @@ static void find_nonces(void) {
         want(load(LIMIT, RLX) == 1, "a nonce is answered, and its limit is missing");
 }
 
-/* Of two keepers one is late: between its looks at the nonces and its exchange the other one has had an answer. */
+/* Of two keepers one is late: between its looks at the nonces and its exchange the other one has
+ * had an answer. */
 static void renew_3(void) {
     long two = 2, next = 3;
     await(swap(NEXT, &two, 3, nonce_swap));
@@ -218,12 +225,24 @@ const struct program lease_programs[] = {
     {"a thread is made, ends, and is made again", {start, thread_main, start_again}, NULL},
     {"a thread is made, and stopped", {start, stop_thread}, NULL},
     {"no thread can be made", {start_in_vain, start_after}, NULL, .start = {[OWNER] = STARTING}},
-    {"a crew ends, and is joined again", {berth_left, join_again}, NULL, .start = {[OWNER] = RUNNING}},
+    {"a crew ends, and is joined again",
+     {berth_left, join_again},
+     NULL,
+     .start = {[OWNER] = RUNNING}},
     {"another keeper sits down", {sit_down, find_reign}, NULL, .start = {[REIGN] = 1}},
     {"a word is taken and left", {have_word, have_word, have_word}, NULL},
-    {"a crew dies in its turn", {die_in_turn, take_from_dead}, NULL, .start = {[WATCHED] = 1 | IN_TURN}},
+    {"a crew dies in its turn",
+     {die_in_turn, take_from_dead},
+     NULL,
+     .start = {[WATCHED] = 1 | IN_TURN}},
     {"a keeper dies on its seat", {die_in_turn, take_seat}, NULL},
-    {"nonces: an answer is noted", {answered_2, find_nonces}, NULL, .start = {[NONCE] = 1, [NEXT] = 2}},
-    {"nonces: the same by one keeper alone", {note_2, find_nonces}, NULL, .start = {[NONCE] = 1, [NEXT] = 2}},
+    {"nonces: an answer is noted",
+     {answered_2, find_nonces},
+     NULL,
+     .start = {[NONCE] = 1, [NEXT] = 2}},
+    {"nonces: the same by one keeper alone",
+     {note_2, find_nonces},
+     NULL,
+     .start = {[NONCE] = 1, [NEXT] = 2}},
     {"nonces: one keeper is late", {renew_3, show_4}, NULL, .start = {[NONCE] = 2, [NEXT] = 2}},
     {.name = NULL}};

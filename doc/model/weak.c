@@ -46,7 +46,8 @@ static int tail[THREADS]; /* the last event of each thread */
 static struct outcome outcome;
 
 static struct {
-    int thread, depth, length, chain[EVENTS]; /* the thread's events, and how many of them this run has passed */
+    /* the thread's events, and how many of them this run has passed */
+    int thread, depth, length, chain[EVENTS];
     struct request next;
     long note[NOTES];
     jmp_buf out;
@@ -63,20 +64,31 @@ static struct event *reach(struct request r) {
     longjmp(run.out, ASKS);
 }
 
-static int order_of(int at, enum call call) { return at >= FIRST_SITE ? order_at(at, call) : call == FAILS ? RLX : at; }
+static int order_of(int at, enum call call) {
+    return at >= FIRST_SITE ? order_at(at, call) : call == FAILS ? RLX : at;
+}
 
-long load(int l, int at) { return reach((struct request){.kind = READ, .location = l, .order = order_of(at, LOADS)})->read; }
+long load(int l, int at) {
+    return reach((struct request){.kind = READ, .location = l, .order = order_of(at, LOADS)})->read;
+}
 void store(int l, long v, int at) {
-    reach((struct request){.kind = WRITE, .location = l, .order = order_of(at, STORES), .operand = v});
+    reach((struct request){
+        .kind = WRITE, .location = l, .order = order_of(at, STORES), .operand = v});
 }
 static long change(int l, long v, int at, char op) {
-    return reach((struct request){.kind = UPDATE, .location = l, .order = order_of(at, CHANGES), .operand = v, .op = op})->read;
+    return reach((struct request){.kind = UPDATE,
+                                  .location = l,
+                                  .order = order_of(at, CHANGES),
+                                  .operand = v,
+                                  .op = op})
+        ->read;
 }
 long add(int l, long v, int at) { return change(l, v, at, '+'); }
 long set_bits(int l, long v, int at) { return change(l, v, at, '|'); }
 long exchange(int l, long v, int at) { return change(l, v, at, '='); }
 bool swap(int l, long *expected, long v, int at) {
-    const struct event *e = reach((struct request){UPDATE, l, order_of(at, SWAPS), order_of(at, FAILS), v, *expected, '?'});
+    const struct event *e = reach(
+        (struct request){UPDATE, l, order_of(at, SWAPS), order_of(at, FAILS), v, *expected, '?'});
     *expected = e->read;
     return e->kind == UPDATE;
 }
@@ -85,8 +97,12 @@ void fence(int at) {
     if (order != RLX)
         reach((struct request){.kind = FENCE, .order = order});
 }
-long read_plain(int l) { return reach((struct request){.kind = READ | PLAIN, .location = l})->read; }
-void write_plain(int l, long v) { reach((struct request){.kind = WRITE | PLAIN, .location = l, .operand = v}); }
+long read_plain(int l) {
+    return reach((struct request){.kind = READ | PLAIN, .location = l})->read;
+}
+void write_plain(int l, long v) {
+    reach((struct request){.kind = WRITE | PLAIN, .location = l, .operand = v});
+}
 
 static void fail(const char *text) {
     if (outcome.failed == NULL)
@@ -140,7 +156,8 @@ static uint64_t mixed(uint64_t h, uint64_t v) {
     return h ^ h >> 29;
 }
 
-/* The same for one graph, in whatever order its events were added: an event's name is its thread and its number there. */
+/* The same for one graph, in whatever order its events were added: an event's name is its thread
+ * and its number there. */
 static uint64_t key_of_graph(void) {
     uint64_t h = 1;
     uint8_t name[EVENTS];
@@ -156,7 +173,8 @@ static uint64_t key_of_graph(void) {
     for (int t = 0; t < THREADS; t++) {
         h = mixed(h, 1000);
         for (int e = tail[t]; e >= 0; e = event[e].before)
-            h = mixed(h, (uint64_t)(event[e].kind << 8 | (event[e].kind & READ ? name[event[e].from] : 0)));
+            h = mixed(h, (uint64_t)(event[e].kind << 8 |
+                                    (event[e].kind & READ ? name[event[e].from] : 0)));
     }
     for (int l = 0; l < LOCATIONS; l++)
         for (int i = 1; i <= mo_count[l]; i++)
@@ -184,7 +202,9 @@ static void place(int l, int at) {
     mo[l][at] = (uint8_t)count;
 }
 
-static void unplace(int l, int at) { memmove(&mo[l][at], &mo[l][at + 1], (size_t)(--mo_count[l] - at)); }
+static void unplace(int l, int at) {
+    memmove(&mo[l][at], &mo[l][at + 1], (size_t)(--mo_count[l] - at));
+}
 
 /* Goes on with the event, which is complete. */
 static void go_on(const struct event *e) {
@@ -241,7 +261,8 @@ static void add_plain(struct event e, const struct request *r) {
     const int l = r->location, newest = mo_count[l];
     e.hb = happens_before(&e);
     for (int b = LOCATIONS; b < count; b++)
-        if (!(event[b].kind & FENCE) && event[b].location == l && ((e.kind | event[b].kind) & WRITE) && !(e.hb & BIT(b))) {
+        if (!(event[b].kind & FENCE) && event[b].location == l &&
+            ((e.kind | event[b].kind) & WRITE) && !(e.hb & BIT(b))) {
             fail("a race");
             return;
         }
@@ -276,7 +297,8 @@ static void add_event(int t, const struct request *r) {
     }
 }
 
-/* What does not read an atomic is added before the rest, of one thread: nothing that others do changes what it may be. */
+/* What does not read an atomic is added before the rest, of one thread: nothing that others do
+ * changes what it may be. */
 static void search(void) {
     struct request next[THREADS];
     enum how how[THREADS];
@@ -313,8 +335,11 @@ struct outcome explore(const struct program *p) {
     outcome = (struct outcome){0};
     memset(seen, 0, sizeof seen);
     for (count = 0; count < LOCATIONS; count++) {
-        event[count] =
-            (struct event){.kind = WRITE, .location = (uint8_t)count, .thread = NOBODY, .wrote = p->start[count], .before = -1};
+        event[count] = (struct event){.kind = WRITE,
+                                      .location = (uint8_t)count,
+                                      .thread = NOBODY,
+                                      .wrote = p->start[count],
+                                      .before = -1};
         mo[count][0] = (uint8_t)count;
         mo_count[count] = 1;
     }

@@ -127,7 +127,8 @@ bool sc_cycle(void) {
         const set same = event[e].kind & FENCE ? 0 : at[event[e].location];
         scb[e] |= sb[e] | (hb[e] & same);
         for
-            EACH(b, after(hb, sb[e] & ~same)) /* the last step of sb goes to another location, too */
+            /* the last step of sb goes to another location, too */
+            EACH(b, after(hb, sb[e] & ~same))
             for
                 EACH(c, sb[b])
             if ((event[b].kind | event[c].kind) & FENCE || event[b].location != event[c].location)

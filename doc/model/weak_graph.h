@@ -22,7 +22,8 @@ struct event {
 
 extern struct event event[EVENTS];
 extern int count;
-extern uint8_t mo[LOCATIONS][EVENTS], mo_count[LOCATIONS]; /* for each location the order of its writes */
+/* for each location the order of its writes */
+extern uint8_t mo[LOCATIONS][EVENTS], mo_count[LOCATIONS];
 
 /* The hb of an event whose thread, order and source are set. */
 set happens_before(const struct event *e);

@@ -39,7 +39,8 @@ THREAD(
         want(load(X, RLX) == 1, "old");
     })
 THREAD(get_plain, if (load(Y, r1)) want(read_plain(X) == 1, "old");)
-THREAD(get_failing, long other = 5; swap(Y, &other, 7, AR); if (other == 1) want(load(X, RLX) == 1, "old");)
+THREAD(get_failing, long other = 5; swap(Y, &other, 7, AR);
+       if (other == 1) want(load(X, RLX) == 1, "old");)
 
 THREAD(lb_x_y, if (load(X, RLX)) note(0, 1); store(Y, 1, RLX);)
 THREAD(lb_y_x, if (load(Y, RLX)) note(1, 1); store(X, 1, RLX);)
@@ -51,11 +52,13 @@ THREAD(pass_on, if (load(X, RLX)) store(Y, 1, w2);)
 THREAD(end_of_chain, if (load(Y, r2)) want(load(X, RLX) == 1, "old");)
 THREAD(read_x_y, note(0, load(X, r1)); note(1, load(Y, r2));)
 THREAD(read_y_x, note(2, load(Y, r1)); note(3, load(X, r2));)
-THREAD(opposite, want(!(noted(0) && !noted(1) && noted(2) && !noted(3)), "two orders of the writes");)
+THREAD(opposite,
+       want(!(noted(0) && !noted(1) && noted(2) && !noted(3)), "two orders of the writes");)
 
 THREAD(w_x1_y2, store(X, 1, w1); store(Y, 2, w1);)
 THREAD(w_y1_x2, store(Y, 1, w1); store(X, 2, w1);)
-THREAD(both_first, want(last(X) != 1 || last(Y) != 1, "each has the last word of the other's first");)
+THREAD(both_first,
+       want(last(X) != 1 || last(Y) != 1, "each has the last word of the other's first");)
 
 THREAD(x_twice, store(X, 1, RLX); store(X, 2, RLX);)
 THREAD(read_twice, const long a = load(X, RLX), b = load(X, RLX); want(b >= a, "back");)
@@ -83,7 +86,8 @@ THREAD(sc_y, store(Y, 1, SC);)
 THREAD(acq_x_sc_y, note(0, load(X, ACQ)); note(1, load(Y, SC));)
 THREAD(acq_y_sc_x, note(2, load(Y, ACQ)); note(3, load(X, SC));)
 
-THREAD(lock_add, long z = 0; await(swap(Y, &z, 1, r1)); write_plain(X, read_plain(X) + 1); store(Y, 0, w1);)
+THREAD(lock_add, long z = 0; await(swap(Y, &z, 1, r1)); write_plain(X, read_plain(X) + 1);
+       store(Y, 0, w1);)
 THREAD(two_locked, want(last(X) == 2, "an addition is lost");)
 
 static const struct {
@@ -94,27 +98,67 @@ static const struct {
 } rows[] = {
 #define YES(text) true, text
 #define NO false, NULL
-    {YES("both find 0"), {"SB, release and acquire", {set_x_get_y, set_y_get_x}, both_old}, REL, ACQ, REL, ACQ},
+    {YES("both find 0"),
+     {"SB, release and acquire", {set_x_get_y, set_y_get_x}, both_old},
+     REL,
+     ACQ,
+     REL,
+     ACQ},
     {NO, {"SB, sequentially consistent", {set_x_get_y, set_y_get_x}, both_old}, SC, SC, SC, SC},
-    {YES("both find 0"), {"SB, three of four sequentially consistent", {set_x_get_y, set_y_get_x}, both_old}, SC, ACQ, SC, SC},
+    {YES("both find 0"),
+     {"SB, three of four sequentially consistent", {set_x_get_y, set_y_get_x}, both_old},
+     SC,
+     ACQ,
+     SC,
+     SC},
     {NO, {"SB, fences", {fence_x_y, fence_y_x}, both_old}, SC, RLX, SC, RLX},
-    {YES("both find 0"), {"SB, one fence weaker", {fence_x_y, fence_y_x}, both_old}, SC, RLX, AR, RLX},
-    {NO, {"SB, changes and loads sequentially consistent", {rmw_x_get_y, rmw_y_get_x}, both_old}, SC, SC, SC, SC},
-    {YES("both find 0"), {"SB, changes acquire and release", {rmw_x_get_y, rmw_y_get_x}, both_old}, AR, SC, AR, SC},
+    {YES("both find 0"),
+     {"SB, one fence weaker", {fence_x_y, fence_y_x}, both_old},
+     SC,
+     RLX,
+     AR,
+     RLX},
+    {NO,
+     {"SB, changes and loads sequentially consistent", {rmw_x_get_y, rmw_y_get_x}, both_old},
+     SC,
+     SC,
+     SC,
+     SC},
+    {YES("both find 0"),
+     {"SB, changes acquire and release", {rmw_x_get_y, rmw_y_get_x}, both_old},
+     AR,
+     SC,
+     AR,
+     SC},
     {YES("old"), {"MP, relaxed", {send, get}, NULL}, RLX, RLX, 0, 0},
     {YES("old"), {"MP, release alone", {send, get}, NULL}, REL, RLX, 0, 0},
     {YES("old"), {"MP, acquire alone", {send, get}, NULL}, RLX, ACQ, 0, 0},
     {NO, {"MP, release and acquire", {send, get}, NULL}, REL, ACQ, 0, 0},
     {NO, {"MP, fences", {send_fence, get_fence}, NULL}, REL, ACQ, 0, 0},
     {NO, {"MP, release and a fence", {send, get_fence}, NULL}, REL, ACQ, 0, 0},
-    {YES("old"), {"MP, a fence that acquires where it has to release", {send_fence, get_fence}, NULL}, ACQ, ACQ, 0, 0},
+    {YES("old"),
+     {"MP, a fence that acquires where it has to release", {send_fence, get_fence}, NULL},
+     ACQ,
+     ACQ,
+     0,
+     0},
     {NO, {"MP, through a change", {send, get_2, continue_rmw}, NULL}, REL, ACQ, 0, 0},
-    {YES("old"), {"MP, through a later write of the thread", {send_two, get_2}, NULL}, REL, ACQ, 0, 0},
+    {YES("old"),
+     {"MP, through a later write of the thread", {send_two, get_2}, NULL},
+     REL,
+     ACQ,
+     0,
+     0},
     {YES("old"), {"MP, a failing exchange is relaxed", {send, get_failing}, NULL}, REL, 0, 0, 0},
     {NO, {"MP, plain data", {send_plain, get_plain}, NULL}, REL, ACQ, 0, 0},
     {YES("a race"), {"MP, plain data, relaxed", {send_plain, get_plain}, NULL}, RLX, ACQ, 0, 0},
     {NO, {"LB (forbidden by RC11, not by C11)", {lb_x_y, lb_y_x}, both_new}, 0, 0, 0, 0},
-    {NO, {"WRC, the second write releases", {set_x, pass_on, end_of_chain}, NULL}, RLX, 0, REL, ACQ},
+    {NO,
+     {"WRC, the second write releases", {set_x, pass_on, end_of_chain}, NULL},
+     RLX,
+     0,
+     REL,
+     ACQ},
     {YES("old"), {"WRC, it does not", {set_x, pass_on, end_of_chain}, NULL}, REL, 0, RLX, ACQ},
     {YES("two orders of the writes"),
      {"IRIW, release and acquire", {set_x, set_y, read_x_y, read_y_x}, opposite},
@@ -122,9 +166,24 @@ static const struct {
      ACQ,
      REL,
      ACQ},
-    {NO, {"IRIW, sequentially consistent", {set_x, set_y, read_x_y, read_y_x}, opposite}, SC, SC, SC, SC},
-    {YES("two orders of the writes"), {"IRIW-acq-sc", {sc_x, sc_y, acq_x_sc_y, acq_y_sc_x}, opposite}, 0, 0, 0, 0},
-    {YES("each has the last word of the other's first"), {"2+2W, release", {w_x1_y2, w_y1_x2}, both_first}, REL, 0, 0, 0},
+    {NO,
+     {"IRIW, sequentially consistent", {set_x, set_y, read_x_y, read_y_x}, opposite},
+     SC,
+     SC,
+     SC,
+     SC},
+    {YES("two orders of the writes"),
+     {"IRIW-acq-sc", {sc_x, sc_y, acq_x_sc_y, acq_y_sc_x}, opposite},
+     0,
+     0,
+     0,
+     0},
+    {YES("each has the last word of the other's first"),
+     {"2+2W, release", {w_x1_y2, w_y1_x2}, both_first},
+     REL,
+     0,
+     0,
+     0},
     {NO, {"2+2W, sequentially consistent", {w_x1_y2, w_y1_x2}, both_first}, SC, 0, 0, 0},
     {NO, {"CoRR", {x_twice, read_twice}, NULL}, 0, 0, 0, 0},
     {NO, {"CoWR", {own_write, other_write}, own_old}, 0, 0, 0, 0},
@@ -134,8 +193,18 @@ static const struct {
     {NO, {"two exchanges", {swap_0, swap_1}, one_wins}, 0, 0, 0, 0},
     {YES("Z6.U"), {"Z6.U", {z6_a, z6_b, z6_c}, z6_seen}, 0, 0, 0, 0},
     {NO, {"a lock", {lock_add, lock_add}, two_locked}, REL, ACQ, 0, 0},
-    {YES("a race"), {"a lock that does not release", {lock_add, lock_add}, two_locked}, RLX, ACQ, 0, 0},
-    {YES("a race"), {"a lock that does not acquire", {lock_add, lock_add}, two_locked}, REL, RLX, 0, 0},
+    {YES("a race"),
+     {"a lock that does not release", {lock_add, lock_add}, two_locked},
+     RLX,
+     ACQ,
+     0,
+     0},
+    {YES("a race"),
+     {"a lock that does not acquire", {lock_add, lock_add}, two_locked},
+     REL,
+     RLX,
+     0,
+     0},
 };
 
 bool litmus(void) {
@@ -144,10 +213,13 @@ bool litmus(void) {
     for (int i = 0; i < n; i++) {
         w1 = rows[i].w1, r1 = rows[i].r1, w2 = rows[i].w2, r2 = rows[i].r2;
         const struct outcome o = explore(&rows[i].p);
-        const bool right =
-            (o.failed != NULL) == rows[i].allowed && (o.failed == NULL ? o.ends > 0 : strcmp(o.failed, rows[i].text) == 0);
+        const bool right = (o.failed != NULL) == rows[i].allowed &&
+                           (o.failed == NULL ? o.ends > 0 : strcmp(o.failed, rows[i].text) == 0);
         if (!right)
-            printf("# litmus: %s: %s\n", rows[i].p.name, o.failed ? o.failed : o.ends ? "nothing found" : "no end");
+            printf("# litmus: %s: %s\n", rows[i].p.name,
+                   o.failed ? o.failed
+                   : o.ends ? "nothing found"
+                            : "no end");
         good = good && right;
     }
     printf("# litmus: %d programs\n", n);

@@ -95,8 +95,9 @@ class category final : public std::error_category {
 } /* namespace detail */
 
 /**
- * The category of these codes; its name is "sfid". It lives until the process ends, so that destructors of static objects may
- * use it. Visible to other shared objects: a category is compared by its address.
+ * The category of these codes; its name is "sfid". It lives until the process ends, so that
+ * destructors of static objects may use it. Visible to other shared objects: a category is compared
+ * by its address.
  */
 SFID_API inline const std::error_category &error_category() noexcept {
     alignas(detail::category) static unsigned char place[sizeof(detail::category)];
@@ -105,11 +106,13 @@ SFID_API inline const std::error_category &error_category() noexcept {
 }
 
 /** For std::error_code ec = libsfid::errc::busy. */
-inline std::error_code make_error_code(errc code) noexcept { return {static_cast<int>(code), error_category()}; }
+inline std::error_code make_error_code(errc code) noexcept {
+    return {static_cast<int>(code), error_category()};
+}
 
 /**
- * What the throwing forms throw. code() is the error; what() has the sentence for the operator, where there is one, and the
- * text of the code.
+ * What the throwing forms throw. code() is the error; what() has the sentence for the operator,
+ * where there is one, and the text of the code.
  */
 class SFID_API error : public std::system_error {
   public:
@@ -118,9 +121,12 @@ class SFID_API error : public std::system_error {
 
 namespace detail {
 
-inline std::error_code code_of(int rc) noexcept { return rc < 0 ? std::error_code(rc, error_category()) : std::error_code(); }
+inline std::error_code code_of(int rc) noexcept {
+    return rc < 0 ? std::error_code(rc, error_category()) : std::error_code();
+}
 
-/* Not constexpr: a constant expression that gets here does not compile, and the compiler names this call. */
+/* Not constexpr: a constant expression that gets here does not compile, and the compiler names this
+ * call. */
 [[noreturn]] inline void fail(int rc, const char *sentence) {
 #ifdef __cpp_exceptions
     throw error(code_of(rc), sentence);

@@ -11,8 +11,9 @@
  *     if (ec) std::cerr << h.last_error();
  *     libsfid::id id = h.next(ec);
  *
- * The calls here are those of sfid.h and sfid/wide.h, and need the library. Their descriptions hold: sleeping, errors, and safety in threads,
- * forks and signals. A form that throws is never async-safe.
+ * The calls here are those of sfid.h and sfid/wide.h, and need the library. Their descriptions
+ * hold: sleeping, errors, and safety in threads, forks and signals. A form that throws is never
+ * async-safe.
  *
  * An object is moved, never copied. Any number of threads may call it at once,
  * also while one thread calls close(). Moving, assigning and destroying it are
@@ -45,7 +46,8 @@ namespace libsfid {
 /** sfid_exhaustion: what a call does when the sequence is used up. */
 enum class exhaustion : int { wait = SFID_WAIT, borrow = SFID_BORROW, fail = SFID_FAIL };
 
-/** sfid_on_unknown: what opening does when Redis does not know the app, or a pid of "ordinal:" has no mark. */
+/** sfid_on_unknown: what opening does when Redis does not know the app, or a pid of "ordinal:" has
+ * no mark. */
 enum class on_unknown : int { wait_out = SFID_WAIT_OUT, trust = SFID_TRUST };
 
 /** An event, as sfid_event. The views are valid during the callback only. */
@@ -106,8 +108,9 @@ struct options {
     /* mirrors: end */
 
     /**
-     * The same for calls in C, such as sfid_app_look(). Its pointers lead into *this: it is valid while *this is unchanged. Its
-     * on_event is NULL. errc::invalid_argument: a time is negative or above 2^32 - 1 ms, or a text has a NUL inside.
+     * The same for calls in C, such as sfid_app_look(). Its pointers lead into *this: it is valid
+     * while *this is unchanged. Its on_event is NULL. errc::invalid_argument: a time is negative or
+     * above 2^32 - 1 ms, or a text has a NUL inside.
      */
     ::sfid_options raw() const {
         ::sfid_options c = SFID_OPTIONS_INIT;
@@ -122,7 +125,8 @@ struct options {
     /* Returns what is wrong, or NULL. */
     const char *fill(::sfid_options &c) const noexcept {
         const char *wrong = nullptr;
-        const auto chars = [&wrong](const std::optional<std::string> &from, const char *name) -> const char * {
+        const auto chars = [&wrong](const std::optional<std::string> &from,
+                                    const char *name) -> const char * {
             if (from && from->find('\0') != std::string::npos)
                 wrong = name;
             return from ? from->c_str() : nullptr;
@@ -165,8 +169,9 @@ struct options {
 namespace detail {
 
 /*
- * What differs between IDs of 64 and 128 bits. Each returns a code of sfid/error.h, or 0 (next_n: how many). What may sleep is not
- * noexcept, here and below: a thread that is cancelled there is unwound, and noexcept would end the program.
+ * What differs between IDs of 64 and 128 bits. Each returns a code of sfid/error.h, or 0 (next_n:
+ * how many). What may sleep is not noexcept, here and below: a thread that is cancelled there is
+ * unwound, and noexcept would end the program.
  */
 inline int next(::sfid *g, id &out) {
     const std::int64_t value = sfid_next(g);
@@ -178,7 +183,9 @@ inline int try_next(::sfid *g, id &out) noexcept {
     out = id(value);
     return value < 0 ? sfid__to<int>(value) : 0;
 }
-inline std::int64_t next_n(::sfid *g, std::int64_t *out, std::size_t n) { return sfid_next_n(g, out, n); }
+inline std::int64_t next_n(::sfid *g, std::int64_t *out, std::size_t n) {
+    return sfid_next_n(g, out, n);
+}
 inline int next(::sfid *g, wide_id &out) {
     ::sfid_wide value = {0, 0};
     const int rc = sfid_next_wide(g, &value);
@@ -191,7 +198,9 @@ inline int try_next(::sfid *g, wide_id &out) noexcept {
     out = wide_id(value);
     return rc;
 }
-inline std::int64_t next_n(::sfid *g, ::sfid_wide *out, std::size_t n) { return sfid_next_n_wide(g, out, n); }
+inline std::int64_t next_n(::sfid *g, ::sfid_wide *out, std::size_t n) {
+    return sfid_next_n_wide(g, out, n);
+}
 
 inline int code_in(std::int64_t result) noexcept { return result < 0 ? sfid__to<int>(result) : 0; }
 
@@ -226,16 +235,20 @@ template <class Id> class basic_generator {
      * last_error() then has the sentence. Both throw what copying on_event or a
      * text throws.
      *
-     * errc::invalid_argument also: opt.raw() refuses opt; opt.wide is set for IDs of 64 bits, or is not for wide ones.
+     * errc::invalid_argument also: opt.raw() refuses opt; opt.wide is set for IDs of 64 bits, or is
+     * not for wide ones.
      */
     explicit basic_generator(const options &opt) : basic_generator() {
         if (const int rc = open(opt); rc < 0)
             detail::fail(rc, why_.c_str());
     }
-    basic_generator(const options &opt, std::error_code &ec) : basic_generator() { ec = detail::code_of(open(opt)); }
+    basic_generator(const options &opt, std::error_code &ec) : basic_generator() {
+        ec = detail::code_of(open(opt));
+    }
 
     /** The common case, as sfid_open_app(). */
-    basic_generator(const std::string &app, const std::string &store) : basic_generator(common(app, store)) {}
+    basic_generator(const std::string &app, const std::string &store)
+        : basic_generator(common(app, store)) {}
     basic_generator(const std::string &app, const std::string &store, std::error_code &ec)
         : basic_generator(common(app, store), ec) {}
 
@@ -260,10 +273,12 @@ template <class Id> class basic_generator {
     /** Closes it, as close(). */
     ~basic_generator() { end(); }
 
-    /** Gives the pid back, as sfid_close(). Later calls are errc::closed. Closing again does nothing. */
+    /** Gives the pid back, as sfid_close(). Later calls are errc::closed. Closing again does
+     * nothing. */
     void close() noexcept { sfid_close(handle_); }
 
-    /** Generates one ID. Sleeps and fails as sfid_next() and sfid_next_wide(). With ec the ID of a failure is not valid(). */
+    /** Generates one ID. Sleeps and fails as sfid_next() and sfid_next_wide(). With ec the ID of a
+     * failure is not valid(). */
     [[nodiscard]] Id next() {
         Id out;
         if (const int rc = detail::next(handle_, out); rc < 0)
@@ -275,7 +290,8 @@ template <class Id> class basic_generator {
         return detail::failed(detail::next(handle_, out), ec) ? Id() : out;
     }
 
-    /** Generates one ID without ever sleeping, as sfid_try_next(). Where that would sleep: none, or errc::again. */
+    /** Generates one ID without ever sleeping, as sfid_try_next(). Where that would sleep: none, or
+     * errc::again. */
     [[nodiscard]] std::optional<Id> try_next() {
         Id out;
         const int rc = detail::try_next(handle_, out);
@@ -306,17 +322,22 @@ template <class Id> class basic_generator {
         return detail::failed(detail::code_in(count), ec) ? 0 : sfid__to<std::size_t>(count);
     }
     [[nodiscard]] std::size_t next_n(Id *out, std::size_t n) { return next_n(values(out), n); }
-    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) { return next_n(values(out), n, ec); }
+    [[nodiscard]] std::size_t next_n(Id *out, std::size_t n, std::error_code &ec) {
+        return next_n(values(out), n, ec);
+    }
 
-    /** The same into a whole contiguous range of Id or raw_type: a std::vector, std::array, std::span, array. */
-    template <class Range> [[nodiscard]] std::size_t fill(Range &&range) { return next_n(std::data(range), std::size(range)); }
+    /** The same into a whole contiguous range of Id or raw_type: a std::vector, std::array,
+     * std::span, array. */
+    template <class Range> [[nodiscard]] std::size_t fill(Range &&range) {
+        return next_n(std::data(range), std::size(range));
+    }
     template <class Range> [[nodiscard]] std::size_t fill(Range &&range, std::error_code &ec) {
         return next_n(std::data(range), std::size(range), ec);
     }
 
     /**
-     * The same to an output iterator, 64 IDs at a time: it may sleep for each 64, and ends with the first that are fewer. It
-     * fails if none were written.
+     * The same to an output iterator, 64 IDs at a time: it may sleep for each 64, and ends with the
+     * first that are fewer. It fails if none were written.
      */
     template <class Output> [[nodiscard]] std::size_t generate_n(Output out, std::size_t n) {
         std::error_code ec;
@@ -325,7 +346,8 @@ template <class Id> class basic_generator {
             fail(ec.value());
         return count;
     }
-    template <class Output> [[nodiscard]] std::size_t generate_n(Output out, std::size_t n, std::error_code &ec) {
+    template <class Output>
+    [[nodiscard]] std::size_t generate_n(Output out, std::size_t n, std::error_code &ec) {
         std::array<Id, 64> some;
         std::size_t count = 0;
         ec.clear();
@@ -381,8 +403,11 @@ template <class Id> class basic_generator {
         return detail::failed(sfid_status(handle_, &info), ec) ? ::sfid_status_info{} : info;
     }
 
-    /** The last error in one sentence for the operator, also why it could not be opened; empty if nothing went wrong. */
-    std::string last_error() const { return handle_ != nullptr ? std::string(sfid_last_error(handle_)) : why_; }
+    /** The last error in one sentence for the operator, also why it could not be opened; empty if
+     * nothing went wrong. */
+    std::string last_error() const {
+        return handle_ != nullptr ? std::string(sfid_last_error(handle_)) : why_;
+    }
 
     /** Whether it was opened, if perhaps closed since. */
     explicit operator bool() const noexcept { return handle_ != nullptr; }
@@ -401,7 +426,9 @@ template <class Id> class basic_generator {
     /* An Id is its value: see the assertions in id.hpp. */
     static raw_type *values(Id *ids) noexcept { return reinterpret_cast<raw_type *>(ids); }
 
-    [[noreturn]] void fail(int rc) const { detail::fail(rc, handle_ != nullptr ? sfid_last_error(handle_) : "no generator"); }
+    [[noreturn]] void fail(int rc) const {
+        detail::fail(rc, handle_ != nullptr ? sfid_last_error(handle_) : "no generator");
+    }
 
     int refuse(const char *why) {
         why_ = why;
@@ -413,7 +440,8 @@ template <class Id> class basic_generator {
         if (const char *wrong = opt.fill(c))
             return refuse(wrong);
         if (opt.wide.has_value() != std::is_same_v<Id, wide_id>)
-            return refuse(opt.wide ? "a wide layout needs a wide_generator" : "a wide_generator needs a wide layout");
+            return refuse(opt.wide ? "a wide layout needs a wide_generator"
+                                   : "a wide_generator needs a wide layout");
         if (opt.on_event) {
             listener_ = std::make_unique<detail::listener>(detail::listener{opt.on_event});
             c.on_event = detail::listener::call;
@@ -430,7 +458,8 @@ template <class Id> class basic_generator {
         return rc;
     }
 
-    /* Closing inside on_event does nothing, and on_event is still called: better lose its memory than free it. */
+    /* Closing inside on_event does nothing, and on_event is still called: better lose its memory
+     * than free it. */
     void end() noexcept {
         close();
         if (listener_ && handle_ != nullptr && sfid_pid(handle_) != SFID_ECLOSED)

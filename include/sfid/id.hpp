@@ -68,7 +68,9 @@ class wide_id {
     /** False if this is no ID. A valid ID may still not fit a layout. */
     constexpr bool valid() const noexcept { return (value_.high | value_.low) != 0; }
 
-    friend constexpr bool operator==(wide_id a, wide_id b) noexcept { return a.high() == b.high() && a.low() == b.low(); }
+    friend constexpr bool operator==(wide_id a, wide_id b) noexcept {
+        return a.high() == b.high() && a.low() == b.low();
+    }
     friend constexpr bool operator!=(wide_id a, wide_id b) noexcept { return !(a == b); }
     friend constexpr bool operator<(wide_id a, wide_id b) noexcept {
         return a.high() < b.high() || (a.high() == b.high() && a.low() < b.low());
@@ -86,9 +88,12 @@ class wide_id {
 };
 
 /* Batches are written by calls in C, into the values of the IDs. */
-static_assert(std::is_standard_layout_v<id> && sizeof(id) == sizeof(std::int64_t), "an id is its value");
-static_assert(std::is_standard_layout_v<wide_id> && sizeof(wide_id) == sizeof(::sfid_wide), "a wide_id is its value");
-static_assert(std::is_trivially_copyable_v<id> && std::is_trivially_copyable_v<wide_id>, "IDs are passed in registers");
+static_assert(std::is_standard_layout_v<id> && sizeof(id) == sizeof(std::int64_t),
+              "an id is its value");
+static_assert(std::is_standard_layout_v<wide_id> && sizeof(wide_id) == sizeof(::sfid_wide),
+              "a wide_id is its value");
+static_assert(std::is_trivially_copyable_v<id> && std::is_trivially_copyable_v<wide_id>,
+              "IDs are passed in registers");
 
 /**
  * The IDs from first to last, both inclusive, as SQL's BETWEEN takes them. An
@@ -101,7 +106,9 @@ template <class Id> struct range {
     constexpr bool empty() const noexcept { return last < first; }
     constexpr bool contains(Id one) const noexcept { return first <= one && one <= last; }
 
-    friend constexpr bool operator==(const range &a, const range &b) noexcept { return a.first == b.first && a.last == b.last; }
+    friend constexpr bool operator==(const range &a, const range &b) noexcept {
+        return a.first == b.first && a.last == b.last;
+    }
     friend constexpr bool operator!=(const range &a, const range &b) noexcept { return !(a == b); }
 };
 using id_range = range<id>;
@@ -109,7 +116,8 @@ using wide_id_range = range<wide_id>;
 
 namespace detail {
 
-/* Spreads the bits of an ID, whose low ones are often zero (a sequence that starts at 0 in each tick), over all of a hash. */
+/* Spreads the bits of an ID, whose low ones are often zero (a sequence that starts at 0 in each
+ * tick), over all of a hash. */
 constexpr std::uint64_t mixed(std::uint64_t v) noexcept {
     v = (v ^ v >> 32) * UINT64_C(0x9e3779b97f4a7c15);
     v = (v ^ v >> 32) * UINT64_C(0x9e3779b97f4a7c15);
@@ -127,7 +135,8 @@ template <> struct std::hash<libsfid::id> {
 
 template <> struct std::hash<libsfid::wide_id> {
     constexpr std::size_t operator()(libsfid::wide_id one) const noexcept {
-        return sfid__to<std::size_t>(libsfid::detail::mixed(libsfid::detail::mixed(one.high()) ^ one.low()));
+        return sfid__to<std::size_t>(
+            libsfid::detail::mixed(libsfid::detail::mixed(one.high()) ^ one.low()));
     }
 };
 

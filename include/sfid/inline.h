@@ -42,7 +42,8 @@ struct sfid__record_head {
     uint64_t pad[7];
     uint64_t limit;
     uint64_t pid_field;
-} __attribute__((aligned(8))); /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
+    /* 32-bit x86 aligns the members to 4; clang would then call a library for the atomics */
+} __attribute__((aligned(8)));
 
 /*
  * What it knows of a handle, frozen as well: the current record, and a tick in
@@ -84,7 +85,9 @@ SFID_API int64_t sfid__next_in_hand(sfid *g, void *record, uint64_t n);
 #endif
 
 /* time() is too coarse for other ticks. */
-static inline int sfid__inline_in_seconds(const sfid_layout *l) { return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0; }
+static inline int sfid__inline_in_seconds(const sfid_layout *l) {
+    return l->unit_ms % 1000 == 0 && l->epoch_ms % 1000 == 0;
+}
 
 static inline uint64_t sfid__inline_tick(const sfid_layout *l) {
     const int64_t now = time(SFID__NULL);
@@ -103,14 +106,17 @@ static inline int64_t sfid__inline_next(sfid *g, const sfid_layout *l) {
     const struct sfid__handle_head *head = SFID__AT(const struct sfid__handle_head *, g);
     const uint64_t tick = sfid__inline_tick(l);
     struct sfid__record_head *r = __atomic_load_n(&head->record, __ATOMIC_ACQUIRE);
-    const uint64_t word_tick = l->seq_bits >= SFID__LOOK_BITS ? __atomic_load_n(&head->word_tick, __ATOMIC_RELAXED)
-                                                              : __atomic_load_n(&r->word, __ATOMIC_RELAXED) >> l->seq_bits;
-    if (__builtin_expect(word_tick != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
+    const uint64_t word_tick = l->seq_bits >= SFID__LOOK_BITS
+                                   ? __atomic_load_n(&head->word_tick, __ATOMIC_RELAXED)
+                                   : __atomic_load_n(&r->word, __ATOMIC_RELAXED) >> l->seq_bits;
+    if (__builtin_expect(word_tick != tick || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE),
+                         0))
         return sfid_next(g);
     const uint64_t n = __atomic_fetch_add(&r->word, 1, __ATOMIC_RELAXED);
     if (__builtin_expect(n >> l->seq_bits != tick, 0))
         return sfid__next_in_hand(g, r, n);
-    return SFID__TO(int64_t, tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
+    return SFID__TO(int64_t,
+                    tick << l->time_shift | r->pid_field | (n & l->max_seq) << l->seq_shift);
 }
 
 /* As sfid_lane_next() of the library's lane.c. */
@@ -122,8 +128,9 @@ static inline int64_t sfid__inline_lane_next(sfid_lane *lane, const sfid_layout 
     struct sfid__run_head *run = head->run;
     struct sfid__record_head *r = __atomic_load_n(head->record, __ATOMIC_ACQUIRE);
     const uint64_t id = run->id;
-    if (__builtin_expect(
-            run->tick != tick || id >= run->stop || run->from != r || tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE), 0))
+    if (__builtin_expect(run->tick != tick || id >= run->stop || run->from != r ||
+                             tick >= __atomic_load_n(&r->limit, __ATOMIC_ACQUIRE),
+                         0))
         return sfid_lane_next(lane);
     run->id = id + run->step;
     return SFID__TO(int64_t, id);
@@ -146,8 +153,12 @@ static inline int sfid__inline_open(sfid **out, const sfid_options *opt, const s
     SFID__UNUSED static inline int name##_open(name **out, const sfid_options *opt) { \
         return sfid__inline_open(SFID__AT(sfid **, out), opt, &name##_layout); \
     } \
-    SFID__UNUSED static inline int64_t name##_next(name *g) { return sfid__inline_next(SFID__AT(sfid *, g), &name##_layout); } \
-    SFID__UNUSED static inline int64_t name##_lane_next(sfid_lane *lane) { return sfid__inline_lane_next(lane, &name##_layout); } \
+    SFID__UNUSED static inline int64_t name##_next(name *g) { \
+        return sfid__inline_next(SFID__AT(sfid *, g), &name##_layout); \
+    } \
+    SFID__UNUSED static inline int64_t name##_lane_next(sfid_lane *lane) { \
+        return sfid__inline_lane_next(lane, &name##_layout); \
+    } \
     SFID__UNUSED static inline int name##_parse(int64_t id, sfid_parts *out) { \
         return sfid_inline_parse(&name##_layout, id, out); \
     } \

@@ -14,7 +14,8 @@
 
 namespace libsfid {
 
-/** A thread's own run of IDs, as sfid_lane: for one thread at a time. Its generator must stay open while it is used. */
+/** A thread's own run of IDs, as sfid_lane: for one thread at a time. Its generator must stay open
+ * while it is used. */
 class lane {
   public:
     /** None: every call is errc::closed. */

@@ -48,7 +48,8 @@ template <class To, class From> constexpr To sfid__to(From value) { return stati
 #define SFID__CONST static const
 #endif
 #if defined(__cplusplus) && __cplusplus >= 201703L
-#define SFID__TABLE inline constexpr /* one for the program, or these functions would differ from file to file */
+/* one for the program, or these functions would differ from file to file */
+#define SFID__TABLE inline constexpr
 #else
 #define SFID__TABLE SFID__CONST
 #endif
@@ -73,36 +74,40 @@ typedef struct sfid_layout {
     uint8_t time_shift;  /**< place of the tick's lowest bit in the ID */
     uint8_t pid_shift;   /**< place of the pid's lowest bit */
     uint8_t seq_shift;   /**< place of the sequence's lowest bit */
-    uint8_t pid_low;     /**< in presets: how many low bits of the pid have a name of their own; else 0 */
+    uint8_t pid_low;     /**< in presets: how many low bits of the pid have a name of their own;
+                              else 0 */
     uint8_t reserved[5]; /**< zero */
     uint64_t max_tick;   /**< last tick for which an ID is not negative */
     uint64_t max_pid;    /**< highest pid, also its mask */
     uint64_t max_seq;    /**< highest sequence, also its mask */
 } sfid_layout;
 
-/** 2025-12-22T00:00:00Z in Unix milliseconds: the epoch of the Rust crate sfid, kept so that its IDs stay readable. */
+/** 2025-12-22T00:00:00Z in Unix milliseconds: the epoch of the Rust crate sfid, kept so that its
+ * IDs stay readable. */
 #define SFID_EPOCH_MS INT64_C(1766361600000)
 
 /* If the fields fill all 64 bits, the top bit of the tick stays 0, or IDs would turn negative. */
 #define SFID__ONES(bits) ((UINT64_C(1) << (bits)) - 1)
 #define SFID__MAX_TICK(t, p, s) SFID__ONES((t) + (p) + (s) == 64 ? (t)-1 : (t))
-#define SFID__ALL_MS (UINT64_MAX / 2 - UINT64_C(253402300799999)) /* from the latest epoch to the last moment of an int64_t */
+/* from the latest epoch to the last moment of an int64_t */
+#define SFID__ALL_MS (UINT64_MAX / 2 - UINT64_C(253402300799999))
 
 /* Years 0001 to 9999: what RFC 3339 can write. */
 #define SFID__EPOCH_MIN (-INT64_C(62135596800000))
 #define SFID__EPOCH_MAX INT64_C(253402300799999)
 
 #define SFID__LAYOUT_OK(t, p, s, unit, epoch) \
-    ((t) >= 2 && (t) <= 63 && (p) >= 0 && (p) <= 32 && (s) >= 0 && (s) <= 61 && (t) + (p) + (s) <= 64 && (unit) >= 1 && \
-     (unit) <= UINT32_MAX && (epoch) >= SFID__EPOCH_MIN && (epoch) <= SFID__EPOCH_MAX && \
-     SFID__MAX_TICK(t, p, s) < SFID__ALL_MS / (unit))
+    ((t) >= 2 && (t) <= 63 && (p) >= 0 && (p) <= 32 && (s) >= 0 && (s) <= 61 && \
+     (t) + (p) + (s) <= 64 && (unit) >= 1 && (unit) <= UINT32_MAX && (epoch) >= SFID__EPOCH_MIN && \
+     (epoch) <= SFID__EPOCH_MAX && SFID__MAX_TICK(t, p, s) < SFID__ALL_MS / (unit))
 
 #ifdef __cplusplus
 template <bool valid> struct sfid__this_layout_is_invalid;
 template <> struct sfid__this_layout_is_invalid<true> {};
 #define SFID__ASSERT_LAYOUT(ok) (0 * sizeof(sfid__this_layout_is_invalid<(ok)>))
 #else
-#define SFID__ASSERT_LAYOUT(ok) (0 * sizeof(struct { unsigned this_layout_is_invalid : (ok) ? 1 : -1; }))
+#define SFID__ASSERT_LAYOUT(ok) \
+    (0 * sizeof(struct { unsigned this_layout_is_invalid : (ok) ? 1 : -1; }))
 #endif
 
 /**
@@ -117,9 +122,12 @@ template <> struct sfid__this_layout_is_invalid<true> {};
  */
 #define SFID_LAYOUT(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms) \
     { \
-        (epoch_ms), (unit_ms), (time_bits), (pid_bits), (seq_bits), (pid_bits) + (seq_bits), (seq_bits), 0, \
-            SFID__ASSERT_LAYOUT(SFID__LAYOUT_OK(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms)), {0, 0, 0, 0, 0}, \
-            SFID__MAX_TICK(time_bits, pid_bits, seq_bits), SFID__ONES(pid_bits), SFID__ONES(seq_bits) \
+        (epoch_ms), (unit_ms), (time_bits), (pid_bits), (seq_bits), (pid_bits) + (seq_bits), \
+            (seq_bits), 0, \
+            SFID__ASSERT_LAYOUT( \
+                SFID__LAYOUT_OK(time_bits, pid_bits, seq_bits, unit_ms, epoch_ms)), \
+            {0, 0, 0, 0, 0}, SFID__MAX_TICK(time_bits, pid_bits, seq_bits), SFID__ONES(pid_bits), \
+            SFID__ONES(seq_bits) \
     }
 
 /** The highest pid of a layout, which is passed by value, not by pointer. */
@@ -135,7 +143,8 @@ template <> struct sfid__this_layout_is_invalid<true> {};
  * and longer decimal texts do not sort as text, and patterns for 16 digits fail.
  * Base32 sorts, and so does decimal padded to 19 digits.
  */
-SFID__CONST sfid_layout SFID_LAYOUT_DEFAULT SFID__UNUSED = SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
+SFID__CONST sfid_layout SFID_LAYOUT_DEFAULT SFID__UNUSED =
+    SFID_LAYOUT(36, 11, 17, 1000, SFID_EPOCH_MS);
 
 /** What an ID is made of. */
 typedef struct sfid_parts {
@@ -157,7 +166,8 @@ typedef enum sfid_field_kind {
 
 /** One field of a layout, from sfid_layout_fields(). */
 typedef struct sfid_field {
-    const char *name;     /**< static: "reserved", "time", "pid", "seq" or the preset's own word, all in [a-z_] */
+    const char *name;     /**< static: "reserved", "time", "pid", "seq" or the preset's own word,
+                               all in [a-z_] */
     unsigned shift;       /**< place of the lowest bit */
     unsigned bits;        /**< width */
     sfid_field_kind kind; /**< what it holds, whatever its name */
@@ -168,8 +178,10 @@ typedef struct sfid_field {
 
 /** How IDs sort by value: always by time first. */
 typedef enum sfid_order {
-    SFID_ORDER_PID_SEQ = 0, /**< then by pid, then by sequence: IDs of one process and tick lie side by side */
-    SFID_ORDER_SEQ_PID      /**< then by sequence, then by pid: IDs of different processes alternate (Sonyflake) */
+    SFID_ORDER_PID_SEQ = 0, /**< then by pid, then by sequence: IDs of one process and tick lie side
+                                 by side */
+    SFID_ORDER_SEQ_PID      /**< then by sequence, then by pid: IDs of different processes alternate
+                                 (Sonyflake) */
 } sfid_order;
 
 /** Facts about a layout, from sfid_layout_describe(). */
@@ -181,7 +193,8 @@ typedef struct sfid_layout_facts {
     uint64_t processes;        /**< how many pids there are, counted from first_pid */
     uint64_t fleet_per_second; /**< for all processes, at most UINT64_MAX */
     uint64_t fingerprint;      /**< different for layouts that would make different IDs */
-    uint64_t first_pid;        /**< lowest pid its makers use: 0, or 1 (Icicle). IDs with a lower pid can be read and composed */
+    uint64_t first_pid;        /**< lowest pid its makers use: 0, or 1 (Icicle). IDs with a lower
+                                    pid can be read and composed */
     sfid_order order;          /**< which field comes first within a tick */
 } sfid_layout_facts;
 
@@ -236,9 +249,11 @@ SFID_API SFID_MUST_CHECK int sfid_layout_describe(const sfid_layout *l, sfid_lay
  * SFID_LAYOUT_FIELDS is always enough. If a preset splits the pid, the parts are
  * listed.
  *
- * Returns how many there are, or SFID_EINVAL if fields is NULL or too short, or the layout is unusable.
+ * Returns how many there are, or SFID_EINVAL if fields is NULL or too short, or the layout is
+ * unusable.
  */
-SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field *fields, size_t max);
+SFID_API SFID_MUST_CHECK int sfid_layout_fields(const sfid_layout *l, sfid_field *fields,
+                                                size_t max);
 
 /** The name of preset i, counted from 0; NULL past the last. */
 SFID_API const char *sfid_layout_preset(size_t i);

@@ -31,36 +31,44 @@
 /* The lowest bits of a word, 0 to 63 of them. */
 SFID__PURE uint64_t sfid__ones(unsigned bits) { return (UINT64_C(1) << (bits & 63)) - 1; }
 
-/* A field's value in its place. The mask keeps the shift inside the word if nobody checked the layout, here and below. */
+/* A field's value in its place. The mask keeps the shift inside the word if nobody checked the
+ * layout, here and below. */
 SFID__PURE uint64_t sfid__in_place(uint64_t value, unsigned shift) { return value << (shift & 63); }
 
 /* The bits that some field covers. */
 SFID__PURE uint64_t sfid__used_bits(const sfid_layout *l) {
-    return sfid__in_place(sfid__ones(l->time_bits), l->time_shift) | sfid__in_place(l->max_pid, l->pid_shift) |
-           sfid__in_place(l->max_seq, l->seq_shift);
+    return sfid__in_place(sfid__ones(l->time_bits), l->time_shift) |
+           sfid__in_place(l->max_pid, l->pid_shift) | sfid__in_place(l->max_seq, l->seq_shift);
 }
 
-/* Whether a field lies inside the ID. A shift of one without bits counts as well: other code shifts by it. */
-SFID__PURE int sfid__field_fits(unsigned bits, unsigned shift) { return shift <= 63 && bits + shift <= 64; }
+/* Whether a field lies inside the ID. A shift of one without bits counts as well: other code shifts
+ * by it. */
+SFID__PURE int sfid__field_fits(unsigned bits, unsigned shift) {
+    return shift <= 63 && bits + shift <= 64;
+}
 
 /* As sfid_layout_check(). */
 SFID__PURE int sfid_inline_layout_check(const sfid_layout *l) {
-    if (l->time_bits < 2 || l->time_bits > 63 || l->pid_bits > 32 || l->seq_bits > 61 || l->pid_low > l->pid_bits ||
-        l->unit_ms < 1 || l->epoch_ms < SFID__EPOCH_MIN || l->epoch_ms > SFID__EPOCH_MAX)
+    if (l->time_bits < 2 || l->time_bits > 63 || l->pid_bits > 32 || l->seq_bits > 61 ||
+        l->pid_low > l->pid_bits || l->unit_ms < 1 || l->epoch_ms < SFID__EPOCH_MIN ||
+        l->epoch_ms > SFID__EPOCH_MAX)
         return SFID_EINVAL;
     if ((l->reserved[0] | l->reserved[1] | l->reserved[2] | l->reserved[3] | l->reserved[4]) != 0)
         return SFID_EINVAL;
-    if (!sfid__field_fits(l->time_bits, l->time_shift) || !sfid__field_fits(l->pid_bits, l->pid_shift) ||
+    if (!sfid__field_fits(l->time_bits, l->time_shift) ||
+        !sfid__field_fits(l->pid_bits, l->pid_shift) ||
         !sfid__field_fits(l->seq_bits, l->seq_shift))
         return SFID_EINVAL;
-    /* Only the tick can give up a top bit: it comes from the clock. So tick and sequence have at most 63 bits, and a generator's
-       word has one left. */
+    /* Only the tick can give up a top bit: it comes from the clock. So tick and sequence have at
+     * most 63 bits, and a generator's word has one left. */
     if (l->max_tick != sfid__ones(l->time_bits - (l->time_bits + l->time_shift == 64 ? 1u : 0u)) ||
         l->max_pid != sfid__ones(l->pid_bits) || l->max_seq != sfid__ones(l->seq_bits))
         return SFID_EINVAL;
     const uint64_t tick = sfid__in_place(sfid__ones(l->time_bits), l->time_shift);
-    const uint64_t pid = sfid__in_place(l->max_pid, l->pid_shift), seq = sfid__in_place(l->max_seq, l->seq_shift);
-    if ((tick & pid) != 0 || (tick & seq) != 0 || (pid & seq) != 0 || (pid | seq) >= tick) /* IDs sort by time first */
+    const uint64_t pid = sfid__in_place(l->max_pid, l->pid_shift),
+                   seq = sfid__in_place(l->max_seq, l->seq_shift);
+    /* IDs sort by time first */
+    if ((tick & pid) != 0 || (tick & seq) != 0 || (pid & seq) != 0 || (pid | seq) >= tick)
         return SFID_EINVAL;
     if (l->max_tick >= SFID__ALL_MS / l->unit_ms) /* or unix_ms overflows */
         return SFID_EINVAL;
@@ -85,7 +93,8 @@ SFID__PURE int sfid_inline_compose(const sfid_layout *l, const sfid_parts *in, i
         return SFID_EINVAL;
     if (in->tick > l->max_tick)
         return SFID_EOVERFLOW;
-    *id = SFID__TO(int64_t, sfid__in_place(in->tick, l->time_shift) | sfid__in_place(in->pid, l->pid_shift) |
+    *id = SFID__TO(int64_t, sfid__in_place(in->tick, l->time_shift) |
+                                sfid__in_place(in->pid, l->pid_shift) |
                                 sfid__in_place(in->seq, l->seq_shift));
     return 0;
 }
@@ -97,7 +106,8 @@ SFID__PURE int sfid_inline_tick_at(const sfid_layout *l, int64_t unix_ms, uint64
     if (unix_ms < l->epoch_ms)
         return SFID_ECLOCK;
     /* Unsigned: the distance from the epoch may not fit an int64_t. */
-    const uint64_t at = (SFID__TO(uint64_t, unix_ms) - SFID__TO(uint64_t, l->epoch_ms)) / l->unit_ms;
+    const uint64_t at =
+        (SFID__TO(uint64_t, unix_ms) - SFID__TO(uint64_t, l->epoch_ms)) / l->unit_ms;
     if (at > l->max_tick)
         return SFID_EOVERFLOW;
     *tick = at;
@@ -117,8 +127,8 @@ SFID__PURE int64_t sfid_inline_min_at(const sfid_layout *l, int64_t unix_ms) {
 
 /* As sfid_max_at(). */
 SFID__PURE int64_t sfid_inline_max_at(const sfid_layout *l, int64_t unix_ms) {
-    return SFID__TO(int64_t,
-                    sfid__nearest_tick(l, unix_ms) << l->time_shift | l->max_pid << l->pid_shift | l->max_seq << l->seq_shift);
+    return SFID__TO(int64_t, sfid__nearest_tick(l, unix_ms) << l->time_shift |
+                                 l->max_pid << l->pid_shift | l->max_seq << l->seq_shift);
 }
 
 #endif

@@ -6,8 +6,10 @@
  * The same for wide IDs as sfid/parse.h for those of 64 bits:
  *
  *     int       sfid_inline_wide_layout_check(const sfid_wide_layout *l);
- *     int       sfid_inline_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out);
- *     int       sfid_inline_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
+ *     int       sfid_inline_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts
+ *               *out);
+ *     int       sfid_inline_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in,
+ *               sfid_wide *id);
  *     sfid_wide sfid_inline_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms);
  *     sfid_wide sfid_inline_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms);
  *
@@ -42,17 +44,32 @@ struct sfid__wide_shape {
 
 /* In the order of sfid_wide_kind. */
 SFID__TABLE struct sfid__wide_shape sfid__wide_shapes[4] = {
-    /* github.com/boundary/flake: time 64, worker 48, sequence 16. The last tick is the largest value of unix_ms. */
+    /* github.com/boundary/flake: time 64, worker 48, sequence 16. The last tick is the largest
+     * value of unix_ms. */
     {INT64_MAX, {0, 0}, {0, 0}, 128, 64, 48, 16, 0, 16, 0, 0, SFID_HEX, 32},
     /* github.com/ccampo133/awsflake: zero 51, time 41, region 5, IP 16, sequence 15. */
     {SFID__ONES(41), {0, 0}, {~SFID__ONES(13), 0}, 77, 36, 21, 15, 0, 15, 0, 0, SFID_BASE62, 1},
     /*
-     * RFC 9562, section 5.7: unix_ts_ms 48, ver 4, rand_a 12, var 2, rand_b 62. The sequence follows the time, as in section
-     * 6.2 (method 1). Its 14 bits let the pid and the random bits begin with a hex digit:
+     * RFC 9562, section 5.7: unix_ts_ms 48, ver 4, rand_a 12, var 2, rand_b 62. The sequence
+     * follows the time, as in section 6.2 (method 1). Its 14 bits let the pid and the random bits
+     * begin with a hex digit:
      *     tttttttt-tttt-7sss-Sppp-prrrrrrrrrrr     S: the variant and two bits of the sequence
      */
-    {SFID__ONES(48), {0x7000, UINT64_C(1) << 63}, {0xf000, UINT64_C(3) << 62}, 128, 80, 16, 44, 12, 2, 60, 44, SFID_UUID, 36},
-    /* github.com/casualjim/flakeid, the Go program: its README has flake's widths, its IDs have time 48, zero 16. */
+    {SFID__ONES(48),
+     {0x7000, UINT64_C(1) << 63},
+     {0xf000, UINT64_C(3) << 62},
+     128,
+     80,
+     16,
+     44,
+     12,
+     2,
+     60,
+     44,
+     SFID_UUID,
+     36},
+    /* github.com/casualjim/flakeid, the Go program: its README has flake's widths, its IDs have
+     * time 48, zero 16. */
     {SFID__ONES(48), {0, 0}, {0xffff, 0}, 128, 80, 48, 16, 0, 16, 0, 0, SFID_HEX, 32}};
 
 /* The mask keeps the place inside the table if nobody checked the layout. */
@@ -61,11 +78,12 @@ SFID__PURE const struct sfid__wide_shape *sfid__wide_shape_of(const sfid_wide_la
 }
 
 /* The ID of parts that fit. */
-SFID__PURE sfid_wide sfid__wide_place(const struct sfid__wide_shape *s, uint64_t tick, uint64_t pid, uint64_t seq,
-                                      uint64_t random) {
+SFID__PURE sfid_wide sfid__wide_place(const struct sfid__wide_shape *s, uint64_t tick, uint64_t pid,
+                                      uint64_t seq, uint64_t random) {
     sfid_wide id = s->fixed;
     id.high |= seq >> s->seq_low;
-    id.low |= sfid__in_place(pid, s->pid_shift) | sfid__in_place(seq & sfid__ones(s->seq_low), s->seq_shift) | random;
+    id.low |= sfid__in_place(pid, s->pid_shift) |
+              sfid__in_place(seq & sfid__ones(s->seq_low), s->seq_shift) | random;
     if (s->time_shift >= 64) {
         id.high |= sfid__in_place(tick, s->time_shift);
     } else {
@@ -84,27 +102,32 @@ SFID__PURE int sfid_inline_wide_layout_check(const sfid_wide_layout *l) {
 }
 
 /* As sfid_wide_parse(). */
-SFID__PURE int sfid_inline_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out) {
+SFID__PURE int sfid_inline_wide_parse(const sfid_wide_layout *l, sfid_wide id,
+                                      sfid_wide_parts *out) {
     const struct sfid__wide_shape *s = sfid__wide_shape_of(l);
-    if (out == SFID__NULL || (id.high & s->fixed_mask.high) != s->fixed.high || (id.low & s->fixed_mask.low) != s->fixed.low)
+    if (out == SFID__NULL || (id.high & s->fixed_mask.high) != s->fixed.high ||
+        (id.low & s->fixed_mask.low) != s->fixed.low)
         return SFID_EINVAL;
-    const uint64_t tick =
-        s->time_shift >= 64 ? id.high >> (s->time_shift & 63) : id.high << (64 - s->time_shift) | id.low >> s->time_shift;
+    const uint64_t tick = s->time_shift >= 64
+                              ? id.high >> (s->time_shift & 63)
+                              : id.high << (64 - s->time_shift) | id.low >> s->time_shift;
     if (tick > s->max_tick)
         return SFID_EOVERFLOW;
     out->tick = tick;
     out->pid = id.low >> s->pid_shift & sfid__ones(s->pid_bits);
-    out->seq = (id.high & sfid__ones(s->seq_high)) << s->seq_low | (id.low >> s->seq_shift & sfid__ones(s->seq_low));
+    out->seq = (id.high & sfid__ones(s->seq_high)) << s->seq_low |
+               (id.low >> s->seq_shift & sfid__ones(s->seq_low));
     out->random = id.low & sfid__ones(s->random_bits);
     out->unix_ms = l->epoch_ms + SFID__TO(int64_t, tick);
     return 0;
 }
 
 /* As sfid_wide_compose(). */
-SFID__PURE int sfid_inline_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id) {
+SFID__PURE int sfid_inline_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in,
+                                        sfid_wide *id) {
     const struct sfid__wide_shape *s = sfid__wide_shape_of(l);
-    if (in == SFID__NULL || id == SFID__NULL || in->pid >> s->pid_bits != 0 || in->seq >> (s->seq_high + s->seq_low) != 0 ||
-        in->random >> s->random_bits != 0)
+    if (in == SFID__NULL || id == SFID__NULL || in->pid >> s->pid_bits != 0 ||
+        in->seq >> (s->seq_high + s->seq_low) != 0 || in->random >> s->random_bits != 0)
         return SFID_EINVAL;
     if (in->tick > s->max_tick)
         return SFID_EOVERFLOW;
@@ -115,7 +138,8 @@ SFID__PURE int sfid_inline_wide_compose(const sfid_wide_layout *l, const sfid_wi
 /* The tick of a moment; for a moment outside the layout's range, the nearer end of the range. */
 SFID__PURE uint64_t sfid__wide_nearest_tick(const sfid_wide_layout *l, int64_t unix_ms) {
     const uint64_t last = sfid__wide_shape_of(l)->max_tick;
-    const uint64_t tick = unix_ms < l->epoch_ms ? 0 : SFID__TO(uint64_t, unix_ms) - SFID__TO(uint64_t, l->epoch_ms);
+    const uint64_t tick =
+        unix_ms < l->epoch_ms ? 0 : SFID__TO(uint64_t, unix_ms) - SFID__TO(uint64_t, l->epoch_ms);
     return tick < last ? tick : last;
 }
 
@@ -127,8 +151,8 @@ SFID__PURE sfid_wide sfid_inline_wide_min_at(const sfid_wide_layout *l, int64_t 
 /* As sfid_wide_max_at(). */
 SFID__PURE sfid_wide sfid_inline_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms) {
     const struct sfid__wide_shape *s = sfid__wide_shape_of(l);
-    return sfid__wide_place(s, sfid__wide_nearest_tick(l, unix_ms), sfid__ones(s->pid_bits), sfid__ones(s->seq_high + s->seq_low),
-                            sfid__ones(s->random_bits));
+    return sfid__wide_place(s, sfid__wide_nearest_tick(l, unix_ms), sfid__ones(s->pid_bits),
+                            sfid__ones(s->seq_high + s->seq_low), sfid__ones(s->random_bits));
 }
 
 #endif

@@ -24,32 +24,39 @@ extern "C" {
  * later versions add more.
  */
 typedef enum sfid_form {
-    SFID_DEC = 0, /**< decimal without leading zeros: sorts as text only when padded. Reads up to 20 digits (wide: 39) */
+    SFID_DEC = 0, /**< decimal without leading zeros: sorts as text only when padded. Reads up to 20
+                       digits (wide: 39) */
     SFID_HEX,     /**< 16 digits (wide: 32) of 0-9a-f; reads either case, and fewer */
     SFID_BASE62,  /**< 11 digits (wide: 22) of 0-9A-Za-z, in this order; reads fewer */
-    SFID_BASE32,  /**< 13 digits (wide: 26, as a ULID) of Douglas Crockford's alphabet, in capitals; reads fewer, either case,
-                       O as 0, I and L as 1; no hyphens and no check symbol */
-    SFID_BASE58,  /**< 11 digits (wide: 22) of Bitcoin's alphabet, 1-9A-HJ-NP-Za-km-z; reads fewer. '1' means zero */
-    SFID_UUID,    /**< wide only: 32 digits of 0-9a-f as 8-4-4-4-12 (RFC 9562, section 4); reads either case */
-    SFID_BYTES    /**< 8 bytes (wide: 16), big-endian; written without a NUL, read at exactly this length */
+    SFID_BASE32,  /**< 13 digits (wide: 26, as a ULID) of Douglas Crockford's alphabet, in capitals;
+                       reads fewer, either case, O as 0, I and L as 1; no hyphens and no check
+                       symbol */
+    SFID_BASE58,  /**< 11 digits (wide: 22) of Bitcoin's alphabet, 1-9A-HJ-NP-Za-km-z; reads fewer.
+                       '1' means zero */
+    SFID_UUID,    /**< wide only: 32 digits of 0-9a-f as 8-4-4-4-12 (RFC 9562, section 4); reads
+                       either case */
+    SFID_BYTES    /**< 8 bytes (wide: 16), big-endian; written without a NUL, read at exactly this
+                       length */
 } sfid_form;
 
 /** Size of a buffer for a 64-bit ID in any form, including the NUL. */
 #define SFID_TEXT_LEN 24
 
-/** A form's name: "dec", "hex", "base62", "base32", "base58", "uuid", "bytes"; NULL for an unknown form. */
+/** A form's name: "dec", "hex", "base62", "base32", "base58", "uuid", "bytes"; NULL for an unknown
+ * form. */
 SFID_API const char *sfid_form_name(sfid_form form);
 
 /**
  * Reads an ID from exactly len bytes of text.
  *
- * Returns 0, or
- *   SFID_EINVAL    text or id is NULL, the form is unknown or SFID_UUID, the text is empty, a byte is not a digit of the form, or
+ * Returns 0, or SFID_EINVAL    text or id is NULL, the form is unknown or SFID_UUID, the text is
+ *   empty, a byte is not a digit of the form, or
  *                  (SFID_BYTES) len is not 8
  *   SFID_EOVERFLOW the value is above INT64_MAX, or there are more digits than the form has
  * If both apply, the code is SFID_EINVAL. *id is set on success only.
  */
-SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len, int64_t *id);
+SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, size_t len,
+                                            int64_t *id);
 
 /**
  * Reads an ID as sfid_from_text() does, and finds where the text goes wrong. On
@@ -59,7 +66,8 @@ SFID_API SFID_MUST_CHECK int sfid_from_text(sfid_form form, const char *text, si
  *
  * Returns as sfid_from_text().
  */
-SFID_API SFID_MUST_CHECK int sfid_from_text_at(sfid_form form, const char *text, size_t len, int64_t *id, size_t *at);
+SFID_API SFID_MUST_CHECK int sfid_from_text_at(sfid_form form, const char *text, size_t len,
+                                               int64_t *id, size_t *at);
 
 /**
  * Writes an ID as text into buf, which has size bytes. SFID_TEXT_LEN is always
@@ -79,7 +87,8 @@ SFID_API SFID_MUST_CHECK int sfid_to_text(sfid_form form, int64_t id, char *buf,
  * Returns as sfid_to_text(), and SFID_EINVAL if width is above what the form
  * reads.
  */
-SFID_API SFID_MUST_CHECK int sfid_to_text_padded(sfid_form form, int64_t id, unsigned width, char *buf, size_t size);
+SFID_API SFID_MUST_CHECK int sfid_to_text_padded(sfid_form form, int64_t id, unsigned width,
+                                                 char *buf, size_t size);
 
 #ifdef __cplusplus
 }

@@ -61,10 +61,18 @@ class text {
     constexpr operator std::string_view() const noexcept { return view(); }
     std::string str() const { return std::string(view()); }
 
-    friend constexpr bool operator==(const text &a, std::string_view b) noexcept { return a.view() == b; }
-    friend constexpr bool operator!=(const text &a, std::string_view b) noexcept { return a.view() != b; }
-    friend constexpr bool operator==(const text &a, const text &b) noexcept { return a.view() == b.view(); }
-    friend constexpr bool operator!=(const text &a, const text &b) noexcept { return a.view() != b.view(); }
+    friend constexpr bool operator==(const text &a, std::string_view b) noexcept {
+        return a.view() == b;
+    }
+    friend constexpr bool operator!=(const text &a, std::string_view b) noexcept {
+        return a.view() != b;
+    }
+    friend constexpr bool operator==(const text &a, const text &b) noexcept {
+        return a.view() == b.view();
+    }
+    friend constexpr bool operator!=(const text &a, const text &b) noexcept {
+        return a.view() != b.view();
+    }
 
   private:
     friend detail::text_access;
@@ -84,13 +92,15 @@ struct alphabet {
     std::array<char, 62> digits;
     std::array<std::uint8_t, 256> values; /* of each byte; 255: no digit */
     unsigned base;                        /* 0: the form is not digits of a base */
-    std::array<std::size_t, 2> most, own; /* the most digits that are read; those written if no other width is wanted */
+    /* the most digits that are read; those written if no other width is wanted */
+    std::array<std::size_t, 2> most, own;
 };
 
 constexpr unsigned char byte(char c) noexcept { return sfid__to<unsigned char>(c); }
 
 /* also: pairs of characters; the first is read as the second. */
-constexpr alphabet make_alphabet(std::string_view digits, bool any_case, std::string_view also, std::array<std::size_t, 2> most,
+constexpr alphabet make_alphabet(std::string_view digits, bool any_case, std::string_view also,
+                                 std::array<std::size_t, 2> most,
                                  std::array<std::size_t, 2> own) noexcept {
     alphabet a{{}, {}, sfid__to<unsigned>(digits.size()), most, own};
     for (std::uint8_t &value : a.values)
@@ -109,12 +119,15 @@ constexpr alphabet make_alphabet(std::string_view digits, bool any_case, std::st
 }
 
 inline constexpr alphabet decimal = make_alphabet("0123456789", false, "", {20, 39}, {1, 1});
-inline constexpr alphabet hexadecimal = make_alphabet("0123456789abcdef", true, "", {16, 32}, {16, 32});
+inline constexpr alphabet hexadecimal =
+    make_alphabet("0123456789abcdef", true, "", {16, 32}, {16, 32});
 inline constexpr alphabet base62 =
-    make_alphabet("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", false, "", {11, 22}, {11, 22});
-inline constexpr alphabet base32 = make_alphabet("0123456789ABCDEFGHJKMNPQRSTVWXYZ", true, "O0o0I1i1L1l1", {13, 26}, {13, 26});
-inline constexpr alphabet base58 =
-    make_alphabet("123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", false, "", {11, 22}, {11, 22});
+    make_alphabet("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", false, "",
+                  {11, 22}, {11, 22});
+inline constexpr alphabet base32 =
+    make_alphabet("0123456789ABCDEFGHJKMNPQRSTVWXYZ", true, "O0o0I1i1L1l1", {13, 26}, {13, 26});
+inline constexpr alphabet base58 = make_alphabet(
+    "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", false, "", {11, 22}, {11, 22});
 
 /* NULL for forms that are not digits of a base, and for what is no form. */
 constexpr const alphabet *alphabet_of(form f) noexcept {
@@ -136,7 +149,8 @@ constexpr const alphabet *alphabet_of(form f) noexcept {
     return nullptr;
 }
 
-/* v = v * m + a, m below 2^6 and a below m; false, and v has no meaning, if that is 2^128 or more. */
+/* v = v * m + a, m below 2^6 and a below m; false, and v has no meaning, if that is 2^128 or
+ * more. */
 constexpr bool multiply_add(::sfid_wide &v, unsigned m, unsigned a) noexcept {
     if (v.high == 0 && v.low >> 58 == 0) {
         v.low = v.low * m + a;
@@ -168,7 +182,9 @@ struct reading {
     std::size_t at;
 };
 
-constexpr bool fits(const ::sfid_wide &v, bool wide) noexcept { return wide || (v.high == 0 && v.low <= INT64_MAX); }
+constexpr bool fits(const ::sfid_wide &v, bool wide) noexcept {
+    return wide || (v.high == 0 && v.low <= INT64_MAX);
+}
 
 /* A wrong byte outranks an overflow, wherever the two are. */
 constexpr reading read_digits(const alphabet &a, std::string_view s, bool wide) noexcept {
@@ -179,7 +195,8 @@ constexpr reading read_digits(const alphabet &a, std::string_view s, bool wide) 
         const unsigned digit = a.values[byte(s[i])];
         if (digit >= a.base)
             return {SFID_EINVAL, {0, 0}, i};
-        over = over || i >= a.most[wide ? 1 : 0] || !multiply_add(v, a.base, digit) || !fits(v, wide);
+        over =
+            over || i >= a.most[wide ? 1 : 0] || !multiply_add(v, a.base, digit) || !fits(v, wide);
         good += over ? 0 : 1;
     }
     if (over)
@@ -228,8 +245,11 @@ constexpr reading read(std::string_view s, form f, bool wide) noexcept {
     return {SFID_EINVAL, {0, 0}, 0};
 }
 
-/* The digits of v, at least width of them, without leading zeros beyond. Base is a constant, so nothing is divided in earnest. */
-template <unsigned Base> constexpr void write_digits(const alphabet &a, ::sfid_wide v, std::size_t width, text &out) noexcept {
+/* The digits of v, at least width of them, without leading zeros beyond. Base is a constant, so
+ * nothing is divided in earnest. */
+template <unsigned Base>
+constexpr void write_digits(const alphabet &a, ::sfid_wide v, std::size_t width,
+                            text &out) noexcept {
     std::array<char, SFID_WIDE_TEXT_LEN> digits{};
     std::size_t n = 0;
     while (v.high != 0)
@@ -258,7 +278,8 @@ constexpr void write_uuid(const ::sfid_wide &v, text &out) noexcept {
 }
 
 /* Returns a code of sfid/error.h or 0. */
-constexpr int write_form(const ::sfid_wide &v, form f, std::size_t width, bool wide, text &out) noexcept {
+constexpr int write_form(const ::sfid_wide &v, form f, std::size_t width, bool wide,
+                         text &out) noexcept {
     const std::size_t bits = wide ? 1 : 0, fixed = f == form::uuid ? 36 : wide ? 16 : 8;
     const alphabet *a = alphabet_of(f);
     if (!fits(v, wide) || width > (a != nullptr ? a->most[bits] : fixed))
@@ -328,7 +349,8 @@ template <class Id> constexpr Id from_text(std::string_view s, form f) {
     return id_of<Id>(r.value);
 }
 
-template <class Id> Id from_text(std::string_view s, form f, std::error_code &ec, std::size_t *at) noexcept {
+template <class Id>
+Id from_text(std::string_view s, form f, std::error_code &ec, std::size_t *at) noexcept {
     const reading r = read(s, f, is_wide<Id>);
     if (!failed(r.code, ec))
         return id_of<Id>(r.value);
@@ -346,10 +368,18 @@ template <class Id> Id from_text(std::string_view s, form f, std::error_code &ec
  * errc::invalid_argument: i is no ID, the form has no text for it (form::uuid is
  * for 128 bits), or width is above what the form reads.
  */
-constexpr text to_text(id i, form f = form::dec, std::size_t width = 0) { return detail::to_text(i, f, width); }
-constexpr text to_text(wide_id i, form f = form::hex, std::size_t width = 0) { return detail::to_text(i, f, width); }
-inline text to_text(id i, form f, std::size_t width, std::error_code &ec) noexcept { return detail::to_text(i, f, width, ec); }
-inline text to_text(wide_id i, form f, std::size_t width, std::error_code &ec) noexcept { return detail::to_text(i, f, width, ec); }
+constexpr text to_text(id i, form f = form::dec, std::size_t width = 0) {
+    return detail::to_text(i, f, width);
+}
+constexpr text to_text(wide_id i, form f = form::hex, std::size_t width = 0) {
+    return detail::to_text(i, f, width);
+}
+inline text to_text(id i, form f, std::size_t width, std::error_code &ec) noexcept {
+    return detail::to_text(i, f, width, ec);
+}
+inline text to_text(wide_id i, form f, std::size_t width, std::error_code &ec) noexcept {
+    return detail::to_text(i, f, width, ec);
+}
 
 /** The same as a std::string. */
 inline std::string to_string(id i, form f = form::dec) { return to_text(i, f).str(); }
@@ -364,23 +394,33 @@ inline std::string to_string(wide_id i, form f = form::hex) { return to_text(i, 
  * it has not the length that the form wants. errc::overflow: the value or the
  * number of digits is too large.
  */
-constexpr id from_text(std::string_view s, form f = form::dec) { return detail::from_text<id>(s, f); }
-constexpr wide_id wide_from_text(std::string_view s, form f = form::uuid) { return detail::from_text<wide_id>(s, f); }
-inline id from_text(std::string_view s, form f, std::error_code &ec, std::size_t *at = nullptr) noexcept {
+constexpr id from_text(std::string_view s, form f = form::dec) {
+    return detail::from_text<id>(s, f);
+}
+constexpr wide_id wide_from_text(std::string_view s, form f = form::uuid) {
+    return detail::from_text<wide_id>(s, f);
+}
+inline id from_text(std::string_view s, form f, std::error_code &ec,
+                    std::size_t *at = nullptr) noexcept {
     return detail::from_text<id>(s, f, ec, at);
 }
-inline wide_id wide_from_text(std::string_view s, form f, std::error_code &ec, std::size_t *at = nullptr) noexcept {
+inline wide_id wide_from_text(std::string_view s, form f, std::error_code &ec,
+                              std::size_t *at = nullptr) noexcept {
     return detail::from_text<wide_id>(s, f, ec, at);
 }
 
-/** Writes a text, an ID in decimal, or a wide ID as 32 hex digits; what is no ID as "no ID". Width and fill apply. */
-template <class Traits> std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const text &t) {
+/** Writes a text, an ID in decimal, or a wide ID as 32 hex digits; what is no ID as "no ID". Width
+ * and fill apply. */
+template <class Traits>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, const text &t) {
     return out << std::basic_string_view<char, Traits>(t.data(), t.size());
 }
-template <class Traits> std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, id i) {
+template <class Traits>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, id i) {
     return i.valid() ? out << to_text(i) : out << "no ID";
 }
-template <class Traits> std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, wide_id i) {
+template <class Traits>
+std::basic_ostream<char, Traits> &operator<<(std::basic_ostream<char, Traits> &out, wide_id i) {
     return i.valid() ? out << to_text(i) : out << "no ID";
 }
 
@@ -389,7 +429,8 @@ template <class Traits> std::basic_ostream<char, Traits> &operator<<(std::basic_
 #ifdef __cpp_lib_format
 namespace libsfid::detail {
 
-/* {} is what << writes; {:dec}, {:hex}, {:base62}, {:base32}, {:base58} and, for 128 bits, {:uuid} choose a form. */
+/* {} is what << writes; {:dec}, {:hex}, {:base62}, {:base32}, {:base58} and, for 128 bits, {:uuid}
+ * choose a form. */
 template <class Id> struct formatter {
     form chosen = is_wide<Id> ? form::hex : form::dec;
 
@@ -418,7 +459,8 @@ template <class Id> struct formatter {
     /* Not constexpr, as fail(). */
     [[noreturn]] static void wrong() {
 #ifdef __cpp_exceptions
-        throw std::format_error("an ID is written as dec, hex, base62, base32, base58 or, with 128 bits, uuid");
+        throw std::format_error(
+            "an ID is written as dec, hex, base62, base32, base58 or, with 128 bits, uuid");
 #else
         std::terminate();
 #endif
@@ -437,7 +479,8 @@ template <class Id> struct formatter {
 } /* namespace libsfid::detail */
 
 template <> struct std::formatter<libsfid::id> : libsfid::detail::formatter<libsfid::id> {};
-template <> struct std::formatter<libsfid::wide_id> : libsfid::detail::formatter<libsfid::wide_id> {};
+template <>
+struct std::formatter<libsfid::wide_id> : libsfid::detail::formatter<libsfid::wide_id> {};
 #endif
 
 #endif

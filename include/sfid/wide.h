@@ -35,7 +35,8 @@ typedef struct sfid_wide {
     uint64_t low;
 } sfid_wide;
 
-/** Compares two IDs, in the order of their full-width texts: negative, 0 or positive, as a is below, equal to or above b. */
+/** Compares two IDs, in the order of their full-width texts: negative, 0 or positive, as a is
+ * below, equal to or above b. */
 SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
 
 /* ---- text --------------------------------------------------------------- */
@@ -48,13 +49,14 @@ SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
  * 64-bit ID. SFID_UUID needs the 36 characters of 8-4-4-4-12 and takes a UUID of
  * any version; sfid_wide_parse() checks the version.
  *
- * Returns 0, or
- *   SFID_EINVAL    text or id is NULL, the form is unknown, the text is empty, a byte is out of place, or len is not 36
+ * Returns 0, or SFID_EINVAL    text or id is NULL, the form is unknown, the text is empty, a byte
+ *   is out of place, or len is not 36
  *                  (SFID_UUID) or 16 (SFID_BYTES)
  *   SFID_EOVERFLOW the value is 2^128 or more, or there are more digits than the form has
  * *id is set on success only, *at (may be NULL) on failure only.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide *id, size_t *at);
+SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *text, size_t len,
+                                                 sfid_wide *id, size_t *at);
 
 /**
  * Writes a wide ID as text into buf, which has size bytes. SFID_WIDE_TEXT_LEN is
@@ -65,29 +67,34 @@ SFID_API SFID_MUST_CHECK int sfid_wide_from_text(sfid_form form, const char *tex
  * Returns the length without the NUL, or SFID_EINVAL if buf is NULL, size is too
  * small, the form is unknown, or width is above what the form reads.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_to_text(sfid_form form, sfid_wide id, unsigned width, char *buf, size_t size);
+SFID_API SFID_MUST_CHECK int sfid_wide_to_text(sfid_form form, sfid_wide id, unsigned width,
+                                               char *buf, size_t size);
 
 /* ---- layouts ------------------------------------------------------------ */
 
 /** The wide layouts. Values are fixed; later versions add more. */
 typedef enum sfid_wide_kind {
-    SFID_FLAKE = 1, /**< 128 bits, as Boundary's flake: 64 of milliseconds since 1970, worker 48 (a MAC address), sequence 16.
-                         Text form: SFID_HEX */
-    SFID_AWSFLAKE,  /**< 77 bits: 41 of milliseconds since the epoch, region 5 and IP 16 (the last two octets) as the pid,
-                         sequence 15. Text form: SFID_BASE62 without padding */
-    SFID_UUID7,     /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970, then, around version and
-                         variant, sequence 14, pid 16, random 44. Generators with different pids never make the same UUID, and
-                         the UUIDs of one generator increase. UUIDs of other makers are read alike: their time is valid, the
-                         rest has no meaning. Text form: SFID_UUID */
-    SFID_FLAKE_GO   /**< 128 bits, as the Go program flakeid makes them: 48 of milliseconds since 1970, 16 of zero, worker 48 (a
-                         MAC address), sequence 16. Text form: SFID_HEX. IDs of SFID_FLAKE sort below all of these */
+    SFID_FLAKE = 1, /**< 128 bits, as Boundary's flake: 64 of milliseconds since 1970, worker 48 (a
+                         MAC address), sequence 16. Text form: SFID_HEX */
+    SFID_AWSFLAKE,  /**< 77 bits: 41 of milliseconds since the epoch, region 5 and IP 16 (the last
+                         two octets) as the pid, sequence 15. Text form: SFID_BASE62 without
+                         padding */
+    SFID_UUID7,     /**< UUID version 7 (RFC 9562, section 5.7): 48 of milliseconds since 1970,
+                         then, around version and variant, sequence 14, pid 16, random 44.
+                         Generators with different pids never make the same UUID, and the UUIDs of
+                         one generator increase. UUIDs of other makers are read alike: their time is
+                         valid, the rest has no meaning. Text form: SFID_UUID */
+    SFID_FLAKE_GO   /**< 128 bits, as the Go program flakeid makes them: 48 of milliseconds since
+                         1970, 16 of zero, worker 48 (a MAC address), sequence 16. Text form:
+                         SFID_HEX. IDs of SFID_FLAKE sort below all of these */
 } sfid_wide_kind;
 
 /** A wide layout. A plain struct, made by sfid_wide_layout_parse(), or by hand with reserved 0. */
 typedef struct sfid_wide_layout {
     sfid_wide_kind kind;
     uint32_t reserved; /**< zero */
-    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; years 1 to 9999 for SFID_AWSFLAKE, else 0 */
+    int64_t epoch_ms;  /**< tick 0 begins here, Unix milliseconds; years 1 to 9999 for
+                            SFID_AWSFLAKE, else 0 */
 } sfid_wide_layout;
 
 /** 2020-01-01T00:00:00Z in Unix milliseconds: the default epoch of awsflake. */
@@ -111,7 +118,8 @@ typedef struct sfid_wide_facts {
     uint64_t max_random;     /**< all random bits set; 0: the layout has none */
     unsigned bits;           /**< width of an ID; the bits above are 0 */
     sfid_form form;          /**< the usual form of its IDs as text */
-    unsigned width;          /**< the least number of digits in that form, for sfid_wide_to_text() */
+    unsigned width;          /**< the least number of digits in that form, for
+                                  sfid_wide_to_text() */
 } sfid_wide_facts;
 
 /**
@@ -129,7 +137,8 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_parse(const char *text, sfid_wide_
  * Returns 0, or SFID_EINVAL if l or buf is NULL, buf is too small, or the layout
  * is unusable.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size);
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf,
+                                                     size_t size);
 
 /** The name of wide layout i, counted from 0; NULL past the last. */
 SFID_API const char *sfid_wide_layout_preset(size_t i);
@@ -139,7 +148,8 @@ SFID_API const char *sfid_wide_layout_preset(size_t i);
  *
  * Returns 0, or SFID_EINVAL if l or out is NULL or the layout is unusable.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out);
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l,
+                                                       sfid_wide_facts *out);
 
 /**
  * Lists the fields of a wide layout under their own names, highest bits first,
@@ -148,29 +158,32 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_describe(const sfid_wide_layout *l
  * Returns how many there are, or SFID_EINVAL if l or fields is NULL, fields is
  * too short, or the layout is unusable.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields, size_t max);
+SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields,
+                                                     size_t max);
 
 /* ---- IDs ---------------------------------------------------------------- */
 
 /**
  * Takes a wide ID apart.
  *
- * Returns 0, or one of these, with *out unchanged
- *   SFID_EINVAL    l or out is NULL, the layout is unusable, a bit above its width is set (awsflake), version and variant are
- *                  not those of UUID version 7 (uuid7), or the bits between time and worker are not zero (flake-go)
+ * Returns 0, or one of these, with *out unchanged SFID_EINVAL    l or out is NULL, the layout is
+ *   unusable, a bit above its width is set (awsflake), version and variant are
+ *                  not those of UUID version 7 (uuid7), or the bits between time and worker are not
+ *                  zero (flake-go)
  *   SFID_EOVERFLOW the tick begins past what unix_ms can hold (flake)
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id, sfid_wide_parts *out);
+SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id,
+                                             sfid_wide_parts *out);
 
 /**
  * Puts a wide ID together from in->tick, in->pid, in->seq and in->random;
  * in->unix_ms is not read. The promise of uniqueness does not cover such an ID.
  *
- * Returns 0, or
- *   SFID_EINVAL    l, in or id is NULL, the layout is unusable, or pid, seq or random is too large for it
- *   SFID_EOVERFLOW tick is too large
+ * Returns 0, or SFID_EINVAL    l, in or id is NULL, the layout is unusable, or pid, seq or random
+ *   is too large for it SFID_EOVERFLOW tick is too large
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in, sfid_wide *id);
+SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in,
+                                               sfid_wide *id);
 
 /**
  * The lowest and the highest ID of a millisecond, for range queries, as
@@ -181,8 +194,10 @@ SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const 
  * Returns 0, or SFID_EINVAL if l or id is NULL or the layout is unusable. *id is
  * set on success only.
  */
-SFID_API SFID_MUST_CHECK int sfid_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id);
-SFID_API SFID_MUST_CHECK int sfid_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms, sfid_wide *id);
+SFID_API SFID_MUST_CHECK int sfid_wide_min_at(const sfid_wide_layout *l, int64_t unix_ms,
+                                              sfid_wide *id);
+SFID_API SFID_MUST_CHECK int sfid_wide_max_at(const sfid_wide_layout *l, int64_t unix_ms,
+                                              sfid_wide *id);
 
 /* ---- regions of awsflake ------------------------------------------------ */
 
@@ -197,11 +212,14 @@ SFID_API SFID_MUST_CHECK int sfid_wide_max_at(const sfid_wide_layout *l, int64_t
  */
 SFID_API SFID_MUST_CHECK int sfid_aws_region_name(unsigned region, char *buf, size_t size);
 
-/** The region, 0 to 31, that has such a name, in letters of either case; SFID_EINVAL if there is none, or name is NULL. */
+/** The region, 0 to 31, that has such a name, in letters of either case; SFID_EINVAL if there is
+ * none, or name is NULL. */
 SFID_API int sfid_aws_region(const char *name);
 
-/** opt.pid for awsflake: a region (sfid_aws_region(), 0 to 31) and the low 16 bits of an IPv4 address in the host's byte order. */
-#define SFID_AWS_PID(region, ip) SFID__TO(int64_t, (SFID__TO(uint64_t, region) << 16) | (SFID__TO(uint64_t, ip) & 0xffff))
+/** opt.pid for awsflake: a region (sfid_aws_region(), 0 to 31) and the low 16 bits of an IPv4
+ * address in the host's byte order. */
+#define SFID_AWS_PID(region, ip) \
+    SFID__TO(int64_t, (SFID__TO(uint64_t, region) << 16) | (SFID__TO(uint64_t, ip) & 0xffff))
 
 /* ---- addresses of the host ---------------------------------------------- */
 
@@ -238,21 +256,24 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * generator of 64-bit IDs. "Increasing" means: by sfid_wide_compare(), and as
  * text in the layout's own form.
  *
- *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app apart. The 44 random bits make
- *              it unlikely that such a UUID equals one of another app or maker; what they are good for stands below
- *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from sfid_mac_address(NULL, …)
+ *   uuid7      options as for a 64-bit layout. Tick, pid and sequence keep the UUIDs of one app
+ *              apart. The 44 random bits make it unlikely that such a UUID equals one of another
+ *              app or maker; what they are good for stands below
+ *   flake      opt.pid is the worker, a MAC address as an integer; -1: the address from
+ *              sfid_mac_address(NULL, …)
  *   flake-go   as flake
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
  *
- * The random bits of a UUID are a keyed function of its time and sequence: AES-128 where the processor has instructions
- * for it, SipHash-2-4 elsewhere. The kernel gives each process its key.
- *   Somebody who sees any number of UUIDs cannot tell the random bits of another from chance, and so guesses one UUID of a known
- *   millisecond, pid and sequence in 2^43 tries on average. These three parts can be read from any UUID, and guessed.
- *   After a fork, parent and child cannot compute each other's bits: the child has a key of its own.
- *   Somebody who reads the memory of a process can compute the random bits of all its UUIDs, earlier and later ones. A core dump
- *   does not have the key.
- * So a UUID may name what others must not find by counting. It is no password. Where a filter refuses getrandom(2), the bits
- * differ, but can be guessed.
+ * The random bits of a UUID are a keyed function of its time and sequence: AES-128 where the
+ * processor has instructions for it, SipHash-2-4 elsewhere. The kernel gives each process its key.
+ *   Somebody who sees any number of UUIDs cannot tell the random bits of another from chance, and
+ *   so guesses one UUID of a known millisecond, pid and sequence in 2^43 tries on average. These
+ *   three parts can be read from any UUID, and guessed. After a fork, parent and child cannot
+ *   compute each other's bits: the child has a key of its own. Somebody who reads the memory of a
+ *   process can compute the random bits of all its UUIDs, earlier and later ones. A core dump does
+ *   not have the key.
+ * So a UUID may name what others must not find by counting. It is no password. Where a filter
+ * refuses getrandom(2), the bits differ, but can be guessed.
  *
  * A worker of flake, flake-go or awsflake is a host. The processes of a host share
  * the worker, and each process holds a part of the sequence: the lowest part that no
@@ -270,7 +291,8 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  * sleep, then return SFID_ECLOCK. Some codes of sfid_open() mean more here:
  *   SFID_EINVAL       an option is set that these layouts do not have; for awsflake, pid is -1
  *   SFID_ENOPID       other processes hold all parts of the sequence
- *   SFID_ECLOCK       a mark is further ahead than a right clock writes it, as for a fixed pid in sfid_open()
+ *   SFID_ECLOCK       a mark is further ahead than a right clock writes it, as for a fixed pid in
+ *                     sfid_open()
  *   SFID_ELAYOUT      awsflake: this worker was used with another epoch on this host
  *   SFID_EUNSUPPORTED flake, flake-go: pid is -1, and no interface has a MAC address
  */

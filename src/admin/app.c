@@ -8,7 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN, "a URL fits where the header says so");
+static_assert(sizeof(((sfid_app_info *)0)->server) >= SFID__URI_SHOWN,
+              "a URL fits where the header says so");
 
 enum { NAMED = 3, TRIES = 5 };
 
@@ -25,7 +26,9 @@ struct app_survey {
 
 /* ---- one pid --------------------------------------------------------------- */
 
-static uint64_t busy(const sfid_app_info *info) { return info->held + info->foreign + info->unshown; }
+static uint64_t busy(const sfid_app_info *info) {
+    return info->held + info->foreign + info->unshown;
+}
 
 /* Adds a holder to the list in the sentence that refuses. */
 static void name_in_list(struct app_survey *s, const sfid_lease_info *lease) {
@@ -35,7 +38,8 @@ static void name_in_list(struct app_survey *s, const sfid_lease_info *lease) {
         return;
     if (lease->until_unix_ms >= 0)
         sfid__redis_app_clock(&s->visit.app, lease->until_unix_ms, until);
-    snprintf(s->holders + used, sizeof s->holders - used, "%spid %" PRIu64 " %s by %.50s %s%s", used ? ", " : "", lease->pid,
+    snprintf(s->holders + used, sizeof s->holders - used, "%spid %" PRIu64 " %s by %.50s %s%s",
+             used ? ", " : "", lease->pid,
              lease->kind == SFID_LEASE_FOREIGN   ? "is registered"
              : lease->kind == SFID_LEASE_UNSHOWN ? "may be in use"
                                                  : "is held",
@@ -88,27 +92,36 @@ static bool see_pid(void *survey, const struct sfid__redis_pid *pid) {
 static void app_describe(struct app_survey *s) {
     sfid_app_info *info = &s->info;
     const struct sfid__redis_app *app = &s->visit.app;
-    static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN, SFID_APP_BARRED};
+    static const sfid_app_state states[] = {SFID_APP_UNKNOWN, SFID_APP_FORGOTTEN, SFID_APP_KNOWN,
+                                            SFID_APP_BARRED};
     const bool first = info->server[0] == '\0';
     const sfid_app_state state = states[s->view.known];
     const bool barred = state == SFID_APP_BARRED || info->state == SFID_APP_BARRED;
     const int64_t open = state == SFID_APP_KNOWN ? sfid__redis_open_ms(app, &s->view) : -1;
-    const int64_t known = state != SFID_APP_KNOWN ? -1 : s->view.open_tick ? sfid__redis_app_time(app, s->view.open_tick) : 0;
+    const int64_t known = state != SFID_APP_KNOWN ? -1
+                          : s->view.open_tick     ? sfid__redis_app_time(app, s->view.open_tick)
+                                                  : 0;
     const size_t used = strlen(info->server);
     info->state = first ? state : barred ? SFID_APP_BARRED : SFID__MIN(info->state, state);
-    info->known_unix_ms = first || (known < 0 || known > info->known_unix_ms) ? known : info->known_unix_ms;
+    info->known_unix_ms =
+        first || (known < 0 || known > info->known_unix_ms) ? known : info->known_unix_ms;
     info->server_unix_ms = app->now_ms;
-    if (first || (info->skew_ms < 0 ? -info->skew_ms : info->skew_ms) < (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms))
+    if (first || (info->skew_ms < 0 ? -info->skew_ms : info->skew_ms) <
+                     (app->skew_ms < 0 ? -app->skew_ms : app->skew_ms))
         info->skew_ms = app->skew_ms;
-    info->open_unix_ms = first || info->open_unix_ms < 0 || (open >= 0 && open < info->open_unix_ms) ? open : info->open_unix_ms;
+    info->open_unix_ms = first || info->open_unix_ms < 0 || (open >= 0 && open < info->open_unix_ms)
+                             ? open
+                             : info->open_unix_ms;
     info->wait_ms = sfid__redis_wait_ms(app);
     info->pid_min = first ? app->pid_min : SFID__MIN(info->pid_min, app->pid_min);
     info->pid_max = SFID__MAX(info->pid_max, app->pid_max);
-    snprintf(info->server + used, sizeof info->server - used, "%s%s", first ? "" : ", ", app->shown);
+    snprintf(info->server + used, sizeof info->server - used, "%s%s", first ? "" : ", ",
+             app->shown);
 }
 
 static int app_look(struct app_survey *s) {
-    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s, sfid__visit_until(&s->visit), &s->visit.error);
+    const int rc = sfid__redis_look(&s->visit.app, &s->view, see_pid, s,
+                                    sfid__visit_until(&s->visit), &s->visit.error);
     if (rc == 0)
         app_describe(s);
     return rc;
@@ -121,8 +134,9 @@ static int app_end(struct app_survey *s, int rc, sfid_app_info *out, char *why, 
     return sfid__visit_end(s ? &s->visit : NULL, rc, why, why_size);
 }
 
-int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void *user, const sfid_lease_info *lease), void *user,
-                  char *why, size_t why_size) {
+int sfid_app_look(const sfid_options *opt, sfid_app_info *out,
+                  int (*each)(void *user, const sfid_lease_info *lease), void *user, char *why,
+                  size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return app_end(s, SFID_ENOMEM, out, why, why_size);
@@ -130,8 +144,10 @@ int sfid_app_look(const sfid_options *opt, sfid_app_info *out, int (*each)(void 
     s->user = user;
     int rc = sfid__visit_begin(&s->visit, opt);
     if (rc == SFID_EUNSUPPORTED && out && s->visit.whole.elsewhere)
-        *out = (sfid_app_info){.pid_min = (uint64_t)s->visit.whole.opt.pid, .pid_max = (uint64_t)s->visit.whole.opt.pid};
-    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) { /* a server that is away does not hide the others */
+        *out = (sfid_app_info){.pid_min = (uint64_t)s->visit.whole.opt.pid,
+                               .pid_max = (uint64_t)s->visit.whole.opt.pid};
+    /* a server that is away does not hide the others */
+    for (unsigned i = 0; rc == 0 && i < s->visit.servers; i++) {
         const int one = sfid__visit_server(&s->visit, i);
         if ((one < 0 || app_look(s) < 0) && s->unheard.code == 0)
             s->unheard = s->visit.error;
@@ -151,17 +167,22 @@ static int app_refuse(struct app_survey *s) {
     if (s->info.held_until_unix_ms > 0)
         sfid__redis_app_clock(&s->visit.app, s->info.held_until_unix_ms, last);
     if (all > NAMED)
-        snprintf(others, sizeof others, ", and %" PRIu64 " more%s%s", all - NAMED, last[0] ? ", the last until " : "", last);
+        snprintf(others, sizeof others, ", and %" PRIu64 " more%s%s", all - NAMED,
+                 last[0] ? ", the last until " : "", last);
     return sfid__fail(
         &s->visit.error, SFID_EBUSY,
         "%.120s: app \"%s\" is in use: %s%s%s. Nothing was changed; run init only if no process of the app is running anywhere",
         s->visit.app.shown, s->visit.app.name, s->holders, others,
-        s->info.unshown ? " (who may use one has not shown its lease since the server began anew)" : "");
+        s->info.unshown ? " (who may use one has not shown its lease since the server began anew)"
+                        : "");
 }
 
-static bool is_refused(const struct app_survey *s, int flags) { return !(flags & SFID_INIT_FORCE) && busy(&s->info) > 0; }
+static bool is_refused(const struct app_survey *s, int flags) {
+    return !(flags & SFID_INIT_FORCE) && busy(&s->info) > 0;
+}
 
-/* *done: the server did it, or has nothing to upgrade. Otherwise it is no longer in the state that was looked at. */
+/* *done: the server did it, or has nothing to upgrade. Otherwise it is no longer in the state that
+ * was looked at. */
 static int try_init(struct app_survey *s, const sfid_app_info *before, int flags, bool *done) {
     s->info = *before;
     s->holders[0] = '\0';
@@ -174,7 +195,8 @@ static int try_init(struct app_survey *s, const sfid_app_info *before, int flags
     if (*done || s->view.state[0] == '\0')
         return 0;
     const char *const argv[] = {s->view.state, "1"};
-    const struct sfid__question q = {flags & SFID_INIT_UPGRADE ? 2 : 1, argv, NULL, s->visit.deadline_ms, NULL};
+    const struct sfid__question q = {flags & SFID_INIT_UPGRADE ? 2 : 1, argv, NULL,
+                                     s->visit.deadline_ms, NULL};
     rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
     *done = rc == 0 && s->visit.app.word == SFID__REDIS_OK;
     if (rc == 0 && !*done && s->visit.app.word != SFID__REDIS_CHANGED)
@@ -184,7 +206,8 @@ static int try_init(struct app_survey *s, const sfid_app_info *before, int flags
 
 /* The script itself refuses while a pid that would go may be in use. */
 static int set_range(struct app_survey *s) {
-    const struct sfid__question q = {2, (const char *const[]){"", "2"}, NULL, s->visit.deadline_ms, NULL};
+    const struct sfid__question q = {2, (const char *const[]){"", "2"}, NULL, s->visit.deadline_ms,
+                                     NULL};
     const int rc = sfid__redis_app_ask(&s->visit.app, "init", &q, 2, &s->visit.error);
     if (rc == 0 && s->visit.app.word != SFID__REDIS_OK)
         return sfid__redis_app_nonsense(&s->visit.app, "init", &s->visit.error);
@@ -201,9 +224,10 @@ static int init_server(struct app_survey *s, int flags) {
         rc = try_init(s, &before, flags, &done);
     if (rc < 0 || done)
         return rc;
-    return sfid__fail(&s->visit.error, SFID_EAGAIN,
-                      "%s: the state of app \"%s\" changed on each of %d attempts; is the server restarting or failing over?",
-                      s->visit.app.shown, s->visit.app.name, TRIES);
+    return sfid__fail(
+        &s->visit.error, SFID_EAGAIN,
+        "%s: the state of app \"%s\" changed on each of %d attempts; is the server restarting or failing over?",
+        s->visit.app.shown, s->visit.app.name, TRIES);
 }
 
 /* Of a pool nothing is changed before all servers have answered, and nobody holds a pid of any. */
@@ -220,7 +244,8 @@ static int look_at_all(struct app_survey *s, int flags) {
     return rc;
 }
 
-int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *why, size_t why_size) {
+int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out, char *why,
+                  size_t why_size) {
     struct app_survey *s = calloc(1, sizeof *s);
     if (s == NULL)
         return app_end(s, SFID_ENOMEM, out, why, why_size);

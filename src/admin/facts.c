@@ -7,17 +7,20 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char fields[] = "redis_version valkey_version role master_host master_port master_link_status connected_slaves "
-                             "min_slaves_good_slaves master_replid2 maxmemory maxmemory_policy used_memory cluster_enabled "
-                             "maxclients connected_clients";
+static const char fields[] =
+    "redis_version valkey_version role master_host master_port master_link_status connected_slaves "
+    "min_slaves_good_slaves master_replid2 maxmemory maxmemory_policy used_memory cluster_enabled "
+    "maxclients connected_clients";
 
 int sfid__redis_check(struct sfid__visit *v, struct sfid__redis_facts *facts) {
     char key[80];
     const struct sfid__redis_reply *r = &v->app.reply;
     snprintf(key, sizeof key, "sfid:%s", v->app.name);
     facts->count = 0;
-    const int rc = sfid__visit_ask(v, 5, (const char *const[]){"EVAL", sfid__check_lua, "1", key, fields}, NULL);
-    for (unsigned i = 0; rc == 0 && i + 1 < r->count && facts->count < SFID__CHECK_FACTS; i += 2, facts->count++) {
+    const int rc = sfid__visit_ask(
+        v, 5, (const char *const[]){"EVAL", sfid__check_lua, "1", key, fields}, NULL);
+    for (unsigned i = 0; rc == 0 && i + 1 < r->count && facts->count < SFID__CHECK_FACTS;
+         i += 2, facts->count++) {
         snprintf(facts->name[facts->count], SFID__CHECK_NAME, "%s", r->strings[i]);
         snprintf(facts->value[facts->count], SFID__CHECK_VALUE, "%s", r->strings[i + 1]);
     }
@@ -55,12 +58,14 @@ const char *sfid__redis_purpose(const char *command) {
 bool sfid__redis_older(const struct sfid__redis_facts *facts, unsigned version) {
     unsigned major = 0, minor = 0, patch = 0;
     const char *text = sfid__redis_fact(facts, "redis_version");
-    return text && sscanf(text, "%u.%u.%u", &major, &minor, &patch) == 3 && major * 10000 + minor * 100 + patch < version;
+    return text && sscanf(text, "%u.%u.%u", &major, &minor, &patch) == 3 &&
+           major * 10000 + minor * 100 + patch < version;
 }
 
 int sfid__redis_try_evalsha(struct sfid__visit *v) {
     const struct sfid__error kept = v->error;
-    const int rc = sfid__visit_ask(v, 3, (const char *const[]){"EVALSHA", sfid__lease_sha, "0"}, NULL);
+    const int rc =
+        sfid__visit_ask(v, 3, (const char *const[]){"EVALSHA", sfid__lease_sha, "0"}, NULL);
     v->error = kept;
     return rc;
 }
@@ -75,9 +80,12 @@ int64_t sfid__redis_fact_number(const struct sfid__redis_facts *facts, const cha
 }
 
 bool sfid__redis_has_replicas(const struct sfid__redis_facts *facts) {
-    const char *before = sfid__redis_fact(facts, "master_replid2"), *role = sfid__redis_fact(facts, "role");
-    return sfid__redis_fact_number(facts, "connected_slaves") > 0 || sfid__redis_fact(facts, "min_slaves_good_slaves") ||
-           (role && strcmp(role, "slave") == 0) || (before && strspn(before, "0") != strlen(before));
+    const char *before = sfid__redis_fact(facts, "master_replid2"),
+               *role = sfid__redis_fact(facts, "role");
+    return sfid__redis_fact_number(facts, "connected_slaves") > 0 ||
+           sfid__redis_fact(facts, "min_slaves_good_slaves") ||
+           (role && strcmp(role, "slave") == 0) ||
+           (before && strspn(before, "0") != strlen(before));
 }
 
 int64_t sfid__redis_setting(struct sfid__visit *v, const char *name) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* facts.h - what a server says about itself and its user: from src/admin/check.lua, and CONFIG GET. */
+/* facts.h - what a server says about itself and its user: from src/admin/check.lua, and CONFIG
+ * GET. */
 #ifndef SFID_ADMIN_FACTS_H
 #define SFID_ADMIN_FACTS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* mark.c - sfid_mark_look() and sfid_mark_lower(): a pid that no server leases, whose mark was written under a wrong clock. */
+/* mark.c - sfid_mark_look() and sfid_mark_lower(): a pid that no server leases, whose mark was
+ * written under a wrong clock. */
 #include "base/clock.h"
 #include "base/fd.h"
 #include "base/guest.h"
@@ -38,8 +39,10 @@ struct mark_survey {
 
 /* ---- what there is ----------------------------------------------------------- */
 
-/* Opens BELOW/MIDDLE/APP, and makes nothing. A directory that is missing is no error. Takes over below, which is NULL after an error. */
-static int open_there(struct sfid__dir *dir, char *below, const char *middle, const char *app, struct sfid__error *err) {
+/* Opens BELOW/MIDDLE/APP, and makes nothing. A directory that is missing is no error. Takes over
+ * below, which is NULL after an error. */
+static int open_there(struct sfid__dir *dir, char *below, const char *middle, const char *app,
+                      struct sfid__error *err) {
     char *path = NULL;
     struct stat st;
     if (below == NULL)
@@ -57,9 +60,10 @@ static int open_there(struct sfid__dir *dir, char *below, const char *middle, co
 static int open_dirs(struct mark_survey *s) {
     struct stat run, state;
     struct sfid__error *err = &s->error;
-    char *pages = sfid__dir_name_run(s->opt.run_dir, err), *marks = sfid__dir_name_state(s->opt.state_dir, err);
-    const bool both = pages && marks && stat(pages, &run) == 0 && stat(marks, &state) == 0 && run.st_dev == state.st_dev &&
-                      run.st_ino == state.st_ino;
+    char *pages = sfid__dir_name_run(s->opt.run_dir, err),
+         *marks = sfid__dir_name_state(s->opt.state_dir, err);
+    const bool both = pages && marks && stat(pages, &run) == 0 && stat(marks, &state) == 0 &&
+                      run.st_dev == state.st_dev && run.st_ino == state.st_ino;
     const int rc = open_there(&s->marks, marks, "", s->opt.app, err);
     if (rc == 0)
         return open_there(&s->pages, pages, both ? "/.run" : "", s->opt.app, err);
@@ -105,10 +109,12 @@ static int survey_begin(struct mark_survey *s, const sfid_options *opt, uint64_t
     if (rc < 0)
         return rc;
     if (s->settings.store != &sfid__store_local && s->settings.store != &sfid__store_ordinal)
-        return sfid__fail(err, SFID_EUNSUPPORTED,
-                          "a pid that a server leases has no mark: give the pid, or the store \"ordinal:\"");
+        return sfid__fail(
+            err, SFID_EUNSUPPORTED,
+            "a pid that a server leases has no mark: give the pid, or the store \"ordinal:\"");
     if (pid > s->settings.opt.layout->max_pid)
-        return sfid__fail(err, SFID_EINVAL, "pid %" PRIu64 " is out of range: the layout has 0 to %" PRIu64, pid,
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid %" PRIu64 " is out of range: the layout has 0 to %" PRIu64, pid,
                           s->settings.opt.layout->max_pid);
     s->pid = pid;
     s->far = sfid__far_of(&s->settings);
@@ -136,13 +142,15 @@ static int survey_judge(struct mark_survey *s, const struct sfid__position *at) 
                                .there = tick > 0,
                                .far = sfid__mark_is_far(&s->far, tick, s->now)};
     return !s->info.far ? 0
-                        : sfid__mark_refuse_far(&s->far, by_page ? "page" : "mark", by_page ? s->pages.path : s->marks.path, s->pid,
+                        : sfid__mark_refuse_far(&s->far, by_page ? "page" : "mark",
+                                                by_page ? s->pages.path : s->marks.path, s->pid,
                                                 tick, s->now, &s->error);
 }
 
 static int survey_look(struct mark_survey *s) {
     struct sfid__position at = {0};
-    if (s->marks.fd >= 0 && sfid__mark_look(&s->marks, s->pid, s->settings.fingerprint, &at, &s->error) < 0)
+    if (s->marks.fd >= 0 &&
+        sfid__mark_look(&s->marks, s->pid, s->settings.fingerprint, &at, &s->error) < 0)
         return s->error.code;
     return survey_judge(s, &at);
 }
@@ -150,8 +158,8 @@ static int survey_look(struct mark_survey *s) {
 /* ---- lowering ---------------------------------------------------------------- */
 
 /*
- * Puts a new page in the place of the pid's, which knows positions of the wrong time. One that processes shared loses its other
- * name as well (slot.c). Its lock shows that nobody uses it.
+ * Puts a new page in the place of the pid's, which knows positions of the wrong time. One that
+ * processes shared loses its other name as well (slot.c). Its lock shows that nobody uses it.
  */
 static int put_page_aside(struct mark_survey *s) {
     const struct sfid__slot_want none = page_up_to(s, 0);
@@ -160,15 +168,17 @@ static int put_page_aside(struct mark_survey *s) {
     struct stat st;
     if (s->pages.fd < 0 || fstatat(s->pages.fd, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0)
         return 0;
-    if (sfid__dir_reopen(&dir, s->pages.path, &s->error) < 0 || sfid__slot_take(&slot, &dir, s->name, &none, &s->error) < 0)
+    if (sfid__dir_reopen(&dir, s->pages.path, &s->error) < 0 ||
+        sfid__slot_take(&slot, &dir, s->name, &none, &s->error) < 0)
         return s->error.code;
     sfid__slot_drop(&slot);
     return 0;
 }
 
 /*
- * The page goes last: if this process ends in between, what the mark now says is known, and a page that is too far is refused, or
- * put aside by who opens the pid. A mark that is written as by a close is the one that goes back.
+ * The page goes last: if this process ends in between, what the mark now says is known, and a page
+ * that is too far is refused, or put aside by who opens the pid. A mark that is written as by a
+ * close is the one that goes back.
  */
 static int lower(struct mark_survey *s, struct sfid__mark *mark) {
     const sfid_layout *l = s->far.layout;
@@ -192,7 +202,8 @@ static int open_marks(struct mark_survey *s) {
     return rc;
 }
 
-/* Judges with the lock, so that no process goes on meanwhile. SFID_EAGAIN: there is nothing to lower. */
+/* Judges with the lock, so that no process goes on meanwhile. SFID_EAGAIN: there is nothing to
+ * lower. */
 static int lower_locked(struct mark_survey *s) {
     struct sfid__mark mark;
     struct sfid__position at;
@@ -213,19 +224,21 @@ static int look_and_lower(struct mark_survey *s) {
     if (rc != SFID_EAGAIN)
         return rc;
     if (!s->info.there)
-        return sfid__fail(&s->error, rc, "app \"%s\" has no mark of pid %" PRIu64 " on this host", s->opt.app, s->pid);
+        return sfid__fail(&s->error, rc, "app \"%s\" has no mark of pid %" PRIu64 " on this host",
+                          s->opt.app, s->pid);
     sfid__time_text(s->info.until_unix_ms, SFID__ANOTHER_DAY, until);
-    return sfid__fail(&s->error, rc,
-                      "the mark of pid %" PRIu64
-                      " of app \"%s\" says %s, no further ahead of this host's clock than a right one writes "
-                      "it. Nothing was changed",
-                      s->pid, s->opt.app, until);
+    return sfid__fail(
+        &s->error, rc,
+        "the mark of pid %" PRIu64
+        " of app \"%s\" says %s, no further ahead of this host's clock than a right one writes "
+        "it. Nothing was changed",
+        s->pid, s->opt.app, until);
 }
 
 /* ---- calls ------------------------------------------------------------------- */
 
-static int survey_ask(const sfid_options *opt, uint64_t pid, int (*what)(struct mark_survey *s), sfid_mark_info *out, char *why,
-                      size_t why_size) {
+static int survey_ask(const sfid_options *opt, uint64_t pid, int (*what)(struct mark_survey *s),
+                      sfid_mark_info *out, char *why, size_t why_size) {
     struct mark_survey *s = out ? calloc(1, sizeof *s) : NULL;
     int rc = out == NULL ? SFID_EINVAL : SFID_ENOMEM;
     if (s) {
@@ -242,15 +255,20 @@ static int survey_ask(const sfid_options *opt, uint64_t pid, int (*what)(struct 
         *out = s->info;
     }
     if (why && why_size > 0)
-        snprintf(why, why_size, "%s", rc == 0 ? "" : s && s->error.code == rc ? s->error.text : sfid_strerror(rc));
+        snprintf(why, why_size, "%s",
+                 rc == 0                    ? ""
+                 : s && s->error.code == rc ? s->error.text
+                                            : sfid_strerror(rc));
     free(s);
     return rc;
 }
 
-int sfid_mark_look(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why, size_t why_size) {
+int sfid_mark_look(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why,
+                   size_t why_size) {
     return survey_ask(opt, pid, survey_look, out, why, why_size);
 }
 
-int sfid_mark_lower(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why, size_t why_size) {
+int sfid_mark_lower(const sfid_options *opt, uint64_t pid, sfid_mark_info *out, char *why,
+                    size_t why_size) {
     return survey_ask(opt, pid, look_and_lower, out, why, why_size);
 }

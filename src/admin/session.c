@@ -25,12 +25,15 @@ int sfid__visit_begin(struct sfid__visit *v, const sfid_options *opt) {
             "shows it: give the URL of a Redis server",
             v->whole.shown, v->whole.opt.app);
     if (!served && v->whole.opt.pid < 0)
-        return sfid__fail(err, SFID_EUNSUPPORTED,
-                          "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
-                          "URL of a Redis server",
-                          v->whole.opt.app);
+        return sfid__fail(
+            err, SFID_EUNSUPPORTED,
+            "store \"local\" keeps its leases as locks of this host, which `sfid doctor --app %s` lists: give the "
+            "URL of a Redis server",
+            v->whole.opt.app);
     if (!served)
-        return sfid__fail(err, SFID_EUNSUPPORTED, "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
+        return sfid__fail(
+            err, SFID_EUNSUPPORTED,
+            "a fixed pid is not leased: leave it at -1, and give the URL of a Redis server");
     v->servers = sfid__options_servers(&v->whole);
     sfid__options_widen(&v->whole);
     return 0;
@@ -49,7 +52,10 @@ int sfid__visit_server(struct sfid__visit *v, unsigned i) {
 
 int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {
     if (why && why_size > 0)
-        snprintf(why, why_size, "%s", rc == 0 ? "" : v && v->error.code == rc ? v->error.text : sfid_strerror(rc));
+        snprintf(why, why_size, "%s",
+                 rc == 0                    ? ""
+                 : v && v->error.code == rc ? v->error.text
+                                            : sfid_strerror(rc));
     if (v == NULL)
         return rc;
     sfid__redis_app_end(&v->app);
@@ -60,7 +66,8 @@ int sfid__visit_end(struct sfid__visit *v, int rc, char *why, size_t why_size) {
     return rc;
 }
 
-int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv, const size_t *lengths) {
+int sfid__visit_ask(struct sfid__visit *v, int argc, const char *const *argv,
+                    const size_t *lengths) {
     const int64_t most = sfid__deadline_now_ms() + v->settings->uri->timeout_ms;
     const struct sfid__question q = {argc, argv, lengths, SFID__MIN(v->deadline_ms, most), NULL};
     return sfid__route_exchange(&v->app.route, &q, &v->app.reply, &v->error);

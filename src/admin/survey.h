@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* survey.h - what sfid_app_check() has seen of a server so far, and how it reports what it finds. */
+/* survey.h - what sfid_app_check() has seen of a server so far, and how it reports what it
+ * finds. */
 #ifndef SFID_ADMIN_SURVEY_H
 #define SFID_ADMIN_SURVEY_H
 
@@ -25,7 +26,8 @@ SFID__PRINTF(2, 3) void sfid__survey_cure(struct sfid__survey *s, const char *fm
 
 /* Reports a finding, with the cure if one was prepared. */
 SFID__PRINTF(5, 6)
-void sfid__survey_tell(struct sfid__survey *s, sfid_check_kind kind, sfid_check_grade grade, int code, const char *fmt, ...);
+void sfid__survey_tell(struct sfid__survey *s, sfid_check_kind kind, sfid_check_grade grade,
+                       int code, const char *fmt, ...);
 
 /* check_app.c: looks at the app's clock, records and pids on a server that answers. */
 void sfid__survey_app(struct sfid__survey *s);

@@ -31,7 +31,8 @@ static size_t line_of(char *line, size_t size, const sfid_event *event, const ch
         snprintf(holder, sizeof holder, "app \"%s\": ", event->app);
     else if (event->app)
         snprintf(holder, sizeof holder, "pid %" PRId64 " of app \"%s\": ", event->pid, event->app);
-    snprintf(line, size - 1, "%s%s%s: %s%s", first, first[0] ? ": " : "", name ? name : "EVENT", holder, event->text);
+    snprintf(line, size - 1, "%s%s%s: %s%s", first, first[0] ? ": " : "", name ? name : "EVENT",
+             holder, event->text);
     return strlen(line);
 }
 

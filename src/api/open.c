@@ -26,8 +26,8 @@
 /* Closed handles that were open once: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid__generator *) closed_handles;
 
-static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page, int64_t timeout_ms,
-                     struct sfid__error *err);
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page,
+                     int64_t timeout_ms, struct sfid__error *err);
 static void close_handle(struct sfid *g);
 
 /* ---- on to the next page -------------------------------------------------- */
@@ -36,8 +36,8 @@ static void close_handle(struct sfid *g);
 #define MOVE_AGAIN_MS 10000
 
 /*
- * False if paths lead elsewhere by now, for example after chroot(2): processes there do not know the pids of these. Looked at
- * before and after the next page is opened.
+ * False if paths lead elsewhere by now, for example after chroot(2): processes there do not know
+ * the pids of these. Looked at before and after the next page is opened.
  */
 static bool may_move(const struct sfid *g, const struct sfid__rest *rest) {
     return !sfid__is_closed(&g->generator) && sfid__slot_in_place(&rest->holding.slot);
@@ -51,15 +51,19 @@ static void *move_on(void *arg) {
     pthread_detach(pthread_self());
     struct sfid__error ignored = {.code = 0};
     const int64_t timeout_ms = SFID__MIN(rest->settings->opt.open_timeout_ms, MOVE_TIMEOUT_MS);
-    if (may_move(g, rest) && open_page(&next, rest->settings, rest->holding.page + 1, timeout_ms, &ignored) == 0 &&
+    if (may_move(g, rest) &&
+        open_page(&next, rest->settings, rest->holding.page + 1, timeout_ms, &ignored) == 0 &&
         may_move(g, rest)) {
         sfid__draw_move(&g->generator, &next->generator);
     } else {
         if (next)
             close_handle(next);
         /* Relaxed: the release below orders it. A call that reads an older one tries sooner. */
-        atomic_store_explicit(&rest->move_ms, sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS, memory_order_relaxed);
-        atomic_store_explicit(&rest->mover, 0, memory_order_release); /* with the acquire in page_wanted(): move_ms */
+        atomic_store_explicit(&rest->move_ms,
+                              sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS,
+                              memory_order_relaxed);
+        /* with the acquire in page_wanted(): move_ms */
+        atomic_store_explicit(&rest->mover, 0, memory_order_release);
     }
     sfid__rest_leave(g);
     return NULL;
@@ -74,9 +78,11 @@ static void page_wanted(struct sfid__generator *generator) {
     uint64_t mover = atomic_load_explicit(&rest->mover, memory_order_acquire);
     const uint64_t us = sfid__process(); /* a child has no copy of its parent's thread */
     bool started = false;
-    const int64_t from_ms = atomic_load_explicit(&rest->move_ms, memory_order_relaxed); /* as in move_on() */
+    /* as in move_on() */
+    const int64_t from_ms = atomic_load_explicit(&rest->move_ms, memory_order_relaxed);
     if (mover != us && rest->settings && sfid__monotonic_ms(generator->clock) >= from_ms &&
-        atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire, memory_order_relaxed)) {
+        atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire,
+                                                memory_order_relaxed)) {
         struct sfid__guest guest;
         pthread_t thread;
         sfid__guest_enter(&guest);
@@ -110,14 +116,16 @@ static void keeper_wanted(struct sfid__generator *generator) {
     sfid__rest_leave(g);
 }
 
-static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sfid_options *opt, struct sfid__error *err) {
+static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sfid_options *opt,
+                     struct sfid__error *err) {
     const sfid_layout *l = opt->layout;
     g->layout = *l;
     g->clock = &sfid__system_clock;
     if (sfid__layout_in_seconds(l)) {
         sfid__generator_use_seconds(g); /* such a handle has no room for ticks */
     } else {
-        g->source = l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_CLOCK;
+        g->source =
+            l->unit_ms <= 1000 && sfid__counter_is_good() ? SFID__TICK_COUNTER : SFID__TICK_CLOCK;
         sfid__ticks_init(&g->ticks, l->epoch_ms, l->unit_ms);
     }
     g->exhaustion = opt->exhaustion;
@@ -138,11 +146,13 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 }
 
 /* With an app: a lock or lease holds the pid, and the page outlives the process. */
-static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t deadline_ms,
-                    struct sfid__record **r, struct sfid__error *err) {
+static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings,
+                    int64_t deadline_ms, struct sfid__record **r, struct sfid__error *err) {
     struct sfid__holder *h = &rest->holding;
-    const bool by_crew = !settings->shared && settings->opt.on_event == NULL; /* as sfid__keeper_in_crew() says, once it is open */
-    if (by_crew && !sfid__watch_prepare()) /* before a fork: the family looks there for who keeps the page */
+    /* as sfid__keeper_in_crew() says, once it is open */
+    const bool by_crew = !settings->shared && settings->opt.on_event == NULL;
+    /* before a fork: the family looks there for who keeps the page */
+    if (by_crew && !sfid__watch_prepare())
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     if (sfid__holder_open(h, &g->generator, settings, deadline_ms) < 0) {
         *err = h->error;
@@ -155,12 +165,15 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
         g->generator.page_wanted = page_wanted;
     rest->keeper.holding = h;
     rest->issued_before =
-        atomic_load_explicit(&g->generator.page->earlier_issued, memory_order_relaxed) + sfid__record_issued(*r); /* alone so far */
+        /* alone so far */
+        atomic_load_explicit(&g->generator.page->earlier_issued, memory_order_relaxed) +
+        sfid__record_issued(*r);
     return 0;
 }
 
-static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings,
-                       struct sfid__record **r, struct sfid__error *err) {
+static int open_memory(struct sfid__generator *g, struct sfid__rest *rest,
+                       const struct sfid__settings *settings, struct sfid__record **r,
+                       struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
     const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, err);
     if (rc < 0)
@@ -169,16 +182,27 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest, const
     *r = &g->page->records[0];
     if ((*r)->checksum == 0) {
         const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
-        const struct sfid__start start = {
-            &g->layout, (uint64_t)opt->pid, now << g->layout.seq_bits, g->end, now, g->max_ahead, 0, 0, NULL, false, 0};
+        const struct sfid__start start = {&g->layout,
+                                          (uint64_t)opt->pid,
+                                          now << g->layout.seq_bits,
+                                          g->end,
+                                          now,
+                                          g->max_ahead,
+                                          0,
+                                          0,
+                                          NULL,
+                                          false,
+                                          0};
         sfid__record_append(g->page, 0, &start);
     }
     rest->issued_before = sfid__record_issued(*r);
     return 0;
 }
 
-/* Lets IDs be generated, and starts the keeper: to renew if there is a store, to report events if the caller wants them. */
-static int start(struct sfid__generator *g, struct sfid__rest *rest, const struct sfid__settings *settings, struct sfid__record *r,
+/* Lets IDs be generated, and starts the keeper: to renew if there is a store, to report events if
+ * the caller wants them. */
+static int start(struct sfid__generator *g, struct sfid__rest *rest,
+                 const struct sfid__settings *settings, struct sfid__record *r,
                  struct sfid__error *err) {
     struct sfid__keeper *k = &rest->keeper;
     const sfid_options *opt = &settings->opt;
@@ -187,10 +211,13 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest, const struc
     k->user = opt->user;
     if (opt->app && !settings->plan.by_host) /* by host, the app stands for the worker */
         snprintf(k->app, sizeof k->app, "%s", opt->app);
-    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed); /* those of earlier processes */
-    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);               /* alone so far */
+    /* those of earlier processes */
+    k->told_regressions = atomic_load_explicit(&g->page->regressions, memory_order_relaxed);
+    /* alone so far */
+    k->followed = atomic_load_explicit(&g->page->reign, memory_order_relaxed);
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
-    /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one is gone, or is deaf. */
+    /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one
+     * is gone, or is deaf. */
     const int why = (k->holding || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
     if (why > 0) {
         sfid__generator_stop(g);
@@ -218,7 +245,8 @@ static void rest_let_go(struct sfid__rest *rest) {
 /* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
 static void widen(struct sfid *g, const struct sfid__settings *settings) {
     const struct sfid__wide_plan *plan = &settings->plan;
-    g->wrap = (struct sfid__wrap){.frame = plan->frame, .by_host = plan->by_host, .worker = settings->worker};
+    g->wrap = (struct sfid__wrap){
+        .frame = plan->frame, .by_host = plan->by_host, .worker = settings->worker};
     if (plan->by_host)
         g->wrap.frame.low |= settings->worker << plan->frame.worker_shift;
     if (plan->frame.random) {
@@ -228,7 +256,8 @@ static void widen(struct sfid *g, const struct sfid__settings *settings) {
     sfid__generator_widen(&g->generator);
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings, int64_t timeout_ms,
+static int open_handle(struct sfid *g, struct sfid__rest *rest,
+                       const struct sfid__settings *settings, int64_t timeout_ms,
                        struct sfid__error *err) {
     struct sfid__record *r = NULL;
     const sfid_options *opt = &settings->opt;
@@ -238,7 +267,8 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
         sfid__generator_share(&g->generator);
     int rc = configure(&g->generator, &rest->keeper, opt, err);
     if (rc == 0 && settings->store)
-        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + timeout_ms, &r, err);
+        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + timeout_ms, &r,
+                      err);
     else if (rc == 0)
         rc = open_memory(&g->generator, rest, settings, &r, err);
     if (rc == 0)
@@ -248,23 +278,27 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest, const struct sfi
     return rc;
 }
 
-/* The size of a handle: it stays for good, and has no room for what only other kinds need (ticks, wide IDs). */
+/* The size of a handle: it stays for good, and has no room for what only other kinds need (ticks,
+ * wide IDs). */
 static size_t handle_bytes(const struct sfid__settings *settings) {
     const sfid_options *opt = &settings->opt;
     if (opt->wide || settings->shared)
         return sizeof(struct sfid);
     const bool counts = opt->layout && !sfid__layout_in_seconds(opt->layout);
     const size_t last = offsetof(struct sfid__generator, next_closed);
-    return counts ? offsetof(struct sfid__generator, wide_record) : last + sizeof(struct sfid__generator *);
+    return counts ? offsetof(struct sfid__generator, wide_record)
+                  : last + sizeof(struct sfid__generator *);
 }
 
-/* Makes a handle, and opens it unless err has a code. page: the first to try of those that processes share. */
-static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page, int64_t timeout_ms,
-                     struct sfid__error *err) {
+/* Makes a handle, and opens it unless err has a code. page: the first to try of those that
+ * processes share. */
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page,
+                     int64_t timeout_ms, struct sfid__error *err) {
     void *memory = NULL;
     struct sfid__rest *rest = calloc(1, sizeof *rest);
     const size_t bytes = err->code ? sizeof(struct sfid) : handle_bytes(settings);
-    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) { /* aligned_alloc does not accept any size */
+    /* aligned_alloc does not accept any size */
+    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) {
         free(rest);
         return SFID_ENOMEM;
     }
@@ -287,7 +321,8 @@ static int open_new(struct sfid **out, const sfid_options *opt) {
     struct sfid__settings *settings = malloc(sizeof *settings);
     if (settings == NULL)
         return SFID_ENOMEM;
-    if (sfid__options_read(opt, settings, &err) == 0 && settings->shared && !settings->joins && settings->opt.pid < 0)
+    if (sfid__options_read(opt, settings, &err) == 0 && settings->shared && !settings->joins &&
+        settings->opt.pid < 0)
         sfid__options_keep(settings);
     const bool kept = settings->kept;
     const int rc = open_page(out, settings, 0, settings->opt.open_timeout_ms, &err);
@@ -328,7 +363,8 @@ static int put_name(char *name, char *buf, size_t size) {
     return rc;
 }
 
-int sfid_directories(const sfid_options *given, char *run, size_t run_size, char *state, size_t state_size) {
+int sfid_directories(const sfid_options *given, char *run, size_t run_size, char *state,
+                     size_t state_size) {
     struct sfid__error err = {.code = 0};
     sfid_options opt = SFID_OPTIONS_INIT;
     if (given && sfid__options_copy(given, &opt, &err) < 0)
@@ -362,7 +398,8 @@ int sfid_path_check(const char *path, char *why, size_t size) {
 
 #define BRIEFLY 1000 /* looks */
 
-/* Waits until no thread of this process is inside the rest. Each stays there only briefly, but for one that opens the next page. */
+/* Waits until no thread of this process is inside the rest. Each stays there only briefly, but for
+ * one that opens the next page. */
 static void wait_until_alone(const struct sfid *g) {
     static const struct timespec nap = {0, 1000000};
     for (unsigned round = 0;; round++) {
@@ -379,15 +416,19 @@ static void wait_until_alone(const struct sfid *g) {
 }
 
 static void bury(struct sfid__generator *g) {
-    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed); /* relaxed: the exchange corrects it */
-    while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed))
+    /* relaxed: the exchange corrects it */
+    g->next_closed = atomic_load_explicit(&closed_handles, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g,
+                                                  memory_order_release, memory_order_relaxed))
         ;
 }
 
 /* True in a keeper's thread of this handle. */
 static bool is_callback(const struct sfid *g) {
     for (; g; g = sfid__next_handle(g)) {
-        const struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* not freed: as below */
+        /* not freed: as below */
+        const struct sfid__rest *rest =
+            atomic_load_explicit(&g->generator.rest, memory_order_acquire);
         if (rest && sfid__keeper_is_self(&rest->keeper))
             return true;
     }
@@ -396,7 +437,8 @@ static bool is_callback(const struct sfid *g) {
 
 static void close_handle(struct sfid *g) {
     struct sfid__rest *rest =
-        atomic_load_explicit(&g->generator.rest, memory_order_acquire); /* with the exchange of another close */
+        /* with the exchange of another close */
+        atomic_load_explicit(&g->generator.rest, memory_order_acquire);
     if (rest == NULL)
         return;
     if (rest->failed != 0) { /* it was never open, so no thread has it */
@@ -407,14 +449,17 @@ static void close_handle(struct sfid *g) {
     if (is_callback(g))
         return;
     sfid__generator_stop(&g->generator);
-    if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL,
+                                                 memory_order_seq_cst, memory_order_relaxed))
         return;          /* seq_cst with sfid__rest_enter; another thread closes it */
     wait_until_alone(g); /* from here on nobody starts a keeper, or moves on */
     if (sfid__next_handle(g))
         close_handle(sfid__next_handle(g));
     sfid__keeper_stop(&rest->keeper);
     if (rest->keeper.holding)
-        atomic_store_explicit(&g->generator.left, sfid__holder_close(&rest->holding), memory_order_relaxed); /* for sfid_status() */
+        /* for sfid_status() */
+        atomic_store_explicit(&g->generator.left, sfid__holder_close(&rest->holding),
+                              memory_order_relaxed);
     rest_let_go(rest);
     free(rest);
     bury(&g->generator);

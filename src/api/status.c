@@ -15,10 +15,13 @@ int64_t sfid_pid(const sfid *g) {
     if (g == NULL)
         return SFID_ECLOSED;
     g = sfid__front_handle(g);
-    const struct sfid__record *r = atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire); /* as look() */
+    /* as look() */
+    const struct sfid__record *r =
+        atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire);
     if (r == &sfid__no_record)
         return SFID_ECLOSED;
-    return (int64_t)(sfid__is_wide(&g->generator) && g->wrap.by_host ? g->wrap.worker : sfid__record_pid(r));
+    return (int64_t)(sfid__is_wide(&g->generator) && g->wrap.by_host ? g->wrap.worker
+                                                                     : sfid__record_pid(r));
 }
 
 /* ---- a look at the generator --------------------------------------------- */
@@ -54,7 +57,8 @@ static void fill_status(struct sfid__generator *g, struct sfid__rest *rest, sfid
     out->pid = (int64_t)sfid__record_pid(v.r);
     out->window_ms = v.limit >= g->end ? INT64_MAX : ticks_ms(g, v.clock, v.limit);
     out->ahead_ms = ticks_ms(g, v.clock, v.tick);
-    out->issued = reported(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
+    out->issued =
+        reported(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
     out->regressions = reported(&g->page->regressions);
     out->largest_regression_ms = (int64_t)reported(&g->page->largest_regression_ms);
     out->renewals = reported(&v.r->renewals);
@@ -94,7 +98,9 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
         look_for_keeper(&g->generator);
         fill_status(&g->generator, rest, out);
     }
-    out->last_code = rest && rest->failed ? rest->failed : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
+    out->last_code = rest && rest->failed
+                         ? rest->failed
+                         : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     out->waits = reported(&g->generator.waits);
     out->refused = reported(&g->generator.refused);
     if (rest)
@@ -104,38 +110,44 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
 
 /* ---- last error ---------------------------------------------------------- */
 
-/* True if no ID came from a record that begins ahead of the clock: only the mark, a bound ahead of use, put it there. */
+/* True if no ID came from a record that begins ahead of the clock: only the mark, a bound ahead of
+ * use, put it there. */
 static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
-    return rest->keeper.holding && sfid__holder_goes_by_mark(rest->keeper.holding) && v->tick == v->r->floor &&
-           v->tick > v->clock && sfid__record_issued(v->r) == 0;
+    return rest->keeper.holding && sfid__holder_goes_by_mark(rest->keeper.holding) &&
+           v->tick == v->r->floor && v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
-static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest, const struct look *v, char *out,
-                         size_t size) {
+static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest,
+                         const struct look *v, char *out, size_t size) {
     char until[SFID__TIME_TEXT];
     if (!waits_for_mark(rest, v)) {
         if (v->tick >= v->limit)
             snprintf(out, size, "the window is over, and its keeper was asked to extend it");
         else
-            snprintf(out, size, "the sequence is used up: the tick of the next ID is %" PRId64 " ms ahead of the clock",
+            snprintf(out, size,
+                     "the sequence is used up: the tick of the next ID is %" PRId64
+                     " ms ahead of the clock",
                      ticks_ms(g, v->clock, v->tick));
         return;
     }
     const int64_t ms = sfid__draw_retry_ms(g);
     sfid__time_text(sfid__tick_begin_ms(&g->layout, v->tick), v->now.ms, until);
-    snprintf(out, size,
-             "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in "
-             "%" PRId64 " s",
-             until, ms / 1000 + (ms % 1000 != 0));
+    snprintf(
+        out, size,
+        "IDs up to %s may have been issued before the run directory or the mark was lost; the next one can be generated in "
+        "%" PRId64 " s",
+        until, ms / 1000 + (ms % 1000 != 0));
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */
-static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out, size_t size) {
+static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out,
+                    size_t size) {
     const struct look v = look_at(g);
     char why[SFID__ERROR_TEXT];
     switch (code) {
     case SFID_EINVAL:
-        snprintf(out, size, "the IDs of this generator have %s: call %s", sfid__is_wide(g) ? "up to 128 bits" : "64 bits",
+        snprintf(out, size, "the IDs of this generator have %s: call %s",
+                 sfid__is_wide(g) ? "up to 128 bits" : "64 bits",
                  sfid__is_wide(g) ? "sfid_next_wide(), sfid_try_next_wide() or sfid_next_n_wide()"
                                   : "sfid_next(), sfid_try_next() or sfid_next_n()");
         break;
@@ -146,10 +158,11 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         if (v.now.ms < g->layout.epoch_ms)
             sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
         else
-            snprintf(out, size,
-                     "the clock stepped back further than calls may wait or borrow; it is now %" PRId64
-                     " ms behind the latest time seen",
-                     ticks_ms(g, v.clock, v.hi));
+            snprintf(
+                out, size,
+                "the clock stepped back further than calls may wait or borrow; it is now %" PRId64
+                " ms behind the latest time seen",
+                ticks_ms(g, v.clock, v.hi));
         break;
     case SFID_EOVERFLOW:
         sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
@@ -169,7 +182,8 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
 
 static void describe_status(sfid *g, char *out, size_t size) {
     struct sfid__rest *rest = sfid__rest_enter(g);
-    const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed); /* about now */
+    /* about now */
+    const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     if (rest == NULL)
         snprintf(out, size, "the generator is closed");
     else if (rest->failed != 0)

@@ -20,15 +20,20 @@
 
 #define CHUNK 64 /* UUIDs whose random bits are made at once */
 
-static SFID__HOT uint64_t pid_of(const struct sfid__record *r) { return r->pid_field >> sfid__shift(r->pid_shift); }
+static SFID__HOT uint64_t pid_of(const struct sfid__record *r) {
+    return r->pid_field >> sfid__shift(r->pid_shift);
+}
 
-static SFID__HOT uint64_t seq_of(const struct sfid__record *r, uint64_t n) { return n & (sfid__record_capacity(r) - 1); }
+static SFID__HOT uint64_t seq_of(const struct sfid__record *r, uint64_t n) {
+    return n & (sfid__record_capacity(r) - 1);
+}
 
 /* A wide ID, as a vector that is stored at once. */
 typedef uint64_t halves __attribute__((vector_size(16), aligned(_Alignof(sfid_wide)), may_alias));
 static_assert(offsetof(sfid_wide, high) == 0 && sizeof(halves) == sizeof(sfid_wide), "halves");
 
-static void put_random(const struct sfid *g, const struct sfid__run *run, sfid_wide common, sfid_wide *ids) {
+static void put_random(const struct sfid *g, const struct sfid__run *run, sfid_wide common,
+                       sfid_wide *ids) {
     const struct sfid__wide_frame f = g->wrap.frame; /* in registers, whatever ids points to */
     const uint64_t seq = seq_of(run->from, run->n);
     uint64_t random[CHUNK];
@@ -43,8 +48,9 @@ static void put_random(const struct sfid *g, const struct sfid__run *run, sfid_w
 }
 
 /*
- * The IDs of positions of one tick. What they have in common is put together once. Without random bits they are numbers that follow
- * one another at a fixed distance: the sequence has its bits in the lower half (wide_plan.c), and no run leaves it.
+ * The IDs of positions of one tick. What they have in common is put together once. Without random
+ * bits they are numbers that follow one another at a fixed distance: the sequence has its bits in
+ * the lower half (wide_plan.c), and no run leaves it.
  */
 static SFID__HOT void put_all(const struct sfid *g, const struct sfid__run *run, sfid_wide *ids) {
     const struct sfid__wide_frame *f = &g->wrap.frame;
@@ -78,7 +84,8 @@ static SFID__UNGUARDED int next(struct sfid *g, bool may_sleep, sfid_wide *id) {
         return rc;
     const struct sfid__wide_frame *frame = &g->wrap.frame;
     const uint64_t random = frame->random ? sfid__keyed(g->wrap.nonce, call.n) : 0;
-    *id = sfid__wide_put(frame, sfid__record_tick(call.from, call.n), pid_of(call.from), seq_of(call.from, call.n), random);
+    *id = sfid__wide_put(frame, sfid__record_tick(call.from, call.n), pid_of(call.from),
+                         seq_of(call.from, call.n), random);
     return 0;
 }
 
@@ -87,7 +94,8 @@ int sfid_next_wide(sfid *g, sfid_wide *id) { return next(g, true, id); }
 int sfid_try_next_wide(sfid *g, sfid_wide *id) { return next(g, false, id); }
 
 /* As next_n_slow() of hot.c. */
-static __attribute__((noinline)) int64_t next_n_slow(struct sfid *g, sfid_wide *ids, size_t n, struct sfid__run run) {
+static __attribute__((noinline)) int64_t next_n_slow(struct sfid *g, sfid_wide *ids, size_t n,
+                                                     struct sfid__run run) {
     struct sfid__call call = {.may_sleep = true};
     size_t done = 0;
     for (;;) {

@@ -31,8 +31,8 @@
 #include <linux/futex.h>
 
 /*
- * True if a thread has the word, and lives. Acquire, with the release in sfid__alive_leave() and the kernel's mark: who finds the
- * thread gone sees what it left.
+ * True if a thread has the word, and lives. Acquire, with the release in sfid__alive_leave() and
+ * the kernel's mark: who finds the thread gone sees what it left.
  */
 static inline bool sfid__alive(const _Atomic uint32_t *word) {
     const uint32_t seen = atomic_load_explicit(word, memory_order_acquire);

@@ -11,7 +11,8 @@
 #include <stdio.h>
 #include <time.h>
 
-/* A sandbox may forbid one call: each has a second way. A clock that cannot be read at all is at 0: that is before every epoch. */
+/* A sandbox may forbid one call: each has a second way. A clock that cannot be read at all is at 0:
+ * that is before every epoch. */
 static struct timespec read_clock(clockid_t clock, clockid_t coarse) {
     struct timespec ts = {0, 0};
     if (clock_gettime(clock, &ts) < 0)
@@ -22,7 +23,8 @@ static struct timespec read_clock(clockid_t clock, clockid_t coarse) {
 static struct sfid__time system_now(const struct sfid__clock *self) {
     (void)self;
     const struct timespec ts = read_clock(CLOCK_REALTIME, CLOCK_REALTIME_COARSE);
-    return (struct sfid__time){(int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000, (int32_t)(ts.tv_nsec % 1000000)};
+    return (struct sfid__time){(int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000,
+                               (int32_t)(ts.tv_nsec % 1000000)};
 }
 
 static int64_t system_monotonic_ns(const struct sfid__clock *self) {
@@ -44,26 +46,33 @@ static void system_sleep_ns(const struct sfid__clock *self, int64_t ns) {
 }
 
 /*
- * Where the futex is refused, with whatever errno, the word still has its value: a plain sleep takes its place. The futex is no
- * cancellation point, as clock_nanosleep() is: a thread that is cancelled in its wait finds that at the end of it. Relaxed: the
- * value only chooses how to go on; the caller looks at everything anew.
+ * Where the futex is refused, with whatever errno, the word still has its value: a plain sleep
+ * takes its place. The futex is no cancellation point, as clock_nanosleep() is: a thread that is
+ * cancelled in its wait finds that at the end of it. Relaxed: the value only chooses how to go on;
+ * the caller looks at everything anew.
  */
-static void system_wait_ns(const struct sfid__clock *self, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
-    const int saved = errno, why = sfid__futex_wait(word, SFID__FUTEX_SHARED, value, SFID__MAX(1, ns / 1000000));
+static void system_wait_ns(const struct sfid__clock *self, _Atomic uint32_t *word, uint32_t value,
+                           int64_t ns) {
+    const int saved = errno,
+              why = sfid__futex_wait(word, SFID__FUTEX_SHARED, value, SFID__MAX(1, ns / 1000000));
     errno = saved;
-    if (why == 0 || why == EINTR || why == ETIMEDOUT || atomic_load_explicit(word, memory_order_relaxed) != value)
+    if (why == 0 || why == EINTR || why == ETIMEDOUT ||
+        atomic_load_explicit(word, memory_order_relaxed) != value)
         pthread_testcancel();
     else
         system_sleep_ns(self, ns);
 }
 
-const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns, system_wait_ns};
+const struct sfid__clock sfid__system_clock = {system_now, system_monotonic_ns, system_sleep_ns,
+                                               system_wait_ns};
 
 struct sfid__time sfid__now(const struct sfid__clock *clock) {
     return clock->now(clock);
 }
 
-int64_t sfid__monotonic_ms(const struct sfid__clock *clock) { return clock->monotonic_ns(clock) / 1000000; }
+int64_t sfid__monotonic_ms(const struct sfid__clock *clock) {
+    return clock->monotonic_ns(clock) / 1000000;
+}
 
 int64_t sfid__deadline_now_ns(void) { return system_monotonic_ns(NULL); }
 
@@ -71,7 +80,8 @@ int64_t sfid__deadline_now_ms(void) { return system_monotonic_ns(NULL) / 1000000
 
 int sfid__deadline_left_ms(struct sfid__deadline *d) {
     const int64_t now = sfid__deadline_now_ms();
-    /* Acquire, with the release of the thread that sets the flag: the caller sees everything that thread did before. */
+    /* Acquire, with the release of the thread that sets the flag: the caller sees everything that
+     * thread did before. */
     if (d->stop && d->stop_at_ms == 0 && atomic_load_explicit(d->stop, memory_order_acquire) != 0)
         d->stop_at_ms = now + SFID__STOP_GRACE_MS;
     int64_t left = d->at_ms - now;
@@ -85,18 +95,22 @@ int sfid__deadline_left_ms(struct sfid__deadline *d) {
 static int64_t floor_of(int64_t n, int64_t unit) { return n / unit - (n % unit < 0); }
 
 void sfid__time_text(int64_t unix_ms, int64_t now_ms, char out[SFID__TIME_TEXT]) {
-    const int64_t second = floor_of(unix_ms, 1000), day = floor_of(second, 86400), of_day = second - day * 86400;
-    /* Years begin on 1 March, where a leap day is the last; 400 of them have 146097 days. 719468: from 1 March of the year 0 to 1970. */
+    const int64_t second = floor_of(unix_ms, 1000), day = floor_of(second, 86400),
+                  of_day = second - day * 86400;
+    /* Years begin on 1 March, where a leap day is the last; 400 of them have 146097 days. 719468:
+     * from 1 March of the year 0 to 1970. */
     const int64_t era = floor_of(day + 719468, 146097), of_era = day + 719468 - era * 146097;
     const int64_t of_era_year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
     const int64_t of_year = of_era - (365 * of_era_year + of_era_year / 4 - of_era_year / 100);
-    const int64_t month = (5 * of_year + 2) / 153, date = of_year - (153 * month + 2) / 5 + 1; /* five months have 153 days */
+    /* five months have 153 days */
+    const int64_t month = (5 * of_year + 2) / 153, date = of_year - (153 * month + 2) / 5 + 1;
     int n = 0;
     if (day != floor_of(floor_of(now_ms, 1000), 86400))
-        n = snprintf(out, SFID__TIME_TEXT, "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T", era * 400 + of_era_year + (month > 9),
-                     month < 10 ? month + 3 : month - 9, date);
-    snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z", of_day / 3600, of_day / 60 % 60,
-             of_day % 60);
+        n = snprintf(out, SFID__TIME_TEXT, "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T",
+                     era * 400 + of_era_year + (month > 9), month < 10 ? month + 3 : month - 9,
+                     date);
+    snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z",
+             of_day / 3600, of_day / 60 % 60, of_day % 60);
 }
 
 int64_t sfid__pause_ns(int64_t *pause_ns) {

@@ -37,7 +37,8 @@ const char *sfid_event_name(sfid_event_kind kind) {
 
 const char *sfid_version(void) { return SFID_VERSION_STRING; }
 
-/* The text may quote a server or a file. A control character in it would drive the operator's terminal. */
+/* The text may quote a server or a file. A control character in it would drive the operator's
+ * terminal. */
 static void make_printable(char *text) {
     for (; *text; text++)
         if ((unsigned char)*text < ' ' || *text == 0x7f)
@@ -80,7 +81,8 @@ void sfid__pass_over(struct sfid__passed_over *over, const struct sfid__error *e
 int sfid__tell_passed_over(struct sfid__error *err, const struct sfid__passed_over *over) {
     const size_t used = strlen(err->text);
     if (over->count)
-        snprintf(err->text + used, sizeof err->text - used, "; of these, %u cannot be used: %s", over->count, over->first.text);
+        snprintf(err->text + used, sizeof err->text - used, "; of these, %u cannot be used: %s",
+                 over->count, over->first.text);
     return err->code;
 }
 
@@ -89,8 +91,8 @@ static void name_limit(struct sfid__error *err) {
     struct rlimit limit;
     const size_t used = strlen(err->text);
     if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)
-        snprintf(err->text + used, sizeof err->text - used, " (RLIMIT_FSIZE, `ulimit -f`, is %" PRIu64 " bytes)",
-                 (uint64_t)limit.rlim_cur);
+        snprintf(err->text + used, sizeof err->text - used,
+                 " (RLIMIT_FSIZE, `ulimit -f`, is %" PRIu64 " bytes)", (uint64_t)limit.rlim_cur);
 }
 
 int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *fmt, ...) {
@@ -101,7 +103,8 @@ int sfid__fail_errno(struct sfid__error *err, int code, int errnum, const char *
     const size_t used = strlen(err->text);
     char why[128];
 #ifdef __GLIBC__ /* the GNU form returns the text, which need not be in the buffer */
-    snprintf(err->text + used, sizeof err->text - used, ": %s", strerror_r(errnum, why, sizeof why));
+    snprintf(err->text + used, sizeof err->text - used, ": %s",
+             strerror_r(errnum, why, sizeof why));
 #else
     if (strerror_r(errnum, why, sizeof why) == 0)
         snprintf(err->text + used, sizeof err->text - used, ": %s", why);

@@ -9,7 +9,8 @@ int sfid__fd_above_standard(int fd) {
     if (fd < 0 || fd > STDERR_FILENO)
         return fd;
     const int above = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-    const int why = errno == EINVAL ? EMFILE : errno; /* EINVAL: the limit lies below what was asked for */
+    /* EINVAL: the limit lies below what was asked for */
+    const int why = errno == EINVAL ? EMFILE : errno;
     close(fd);
     errno = why;
     return above;

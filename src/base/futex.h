@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* futex.h - sleep until a word changes, whatever the width of time_t in the program and in the kernel. */
+/* futex.h - sleep until a word changes, whatever the width of time_t in the program and in the
+ * kernel. */
 #ifndef SFID_BASE_FUTEX_H
 #define SFID_BASE_FUTEX_H
 
@@ -22,7 +23,8 @@
  * it refuse it with EPERM. (x32 has a wide time_t and no SYS_futex_time64:
  * there SYS_futex takes the wide time.)
  */
-static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t value, const struct timespec *ts) {
+static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t value,
+                                    const struct timespec *ts) {
 #ifdef SYS_futex_time64
     if (sizeof(time_t) > sizeof(long)) {
         const long rc = syscall(SYS_futex_time64, word, op, value, ts, NULL, 0);
@@ -42,12 +44,15 @@ static inline long sfid__futex_call(_Atomic uint32_t *word, int op, uint32_t val
 }
 
 /*
- * Sleeps while the word has this value, for at most ms (INT64_MAX: no limit). May return early. Returns 0, or an errno, such as
- * EPERM where a sandbox does not allow it. Changes errno.
+ * Sleeps while the word has this value, for at most ms (INT64_MAX: no limit). May return early.
+ * Returns 0, or an errno, such as EPERM where a sandbox does not allow it. Changes errno.
  */
 static inline int sfid__futex_wait(_Atomic uint32_t *word, int scope, uint32_t value, int64_t ms) {
-    const struct timespec ts = {(time_t)SFID__MIN(ms / 1000, INT32_MAX), (long)(ms % 1000) * 1000000};
-    return sfid__futex_call(word, FUTEX_WAIT | scope, value, ms == INT64_MAX ? NULL : &ts) < 0 ? errno : 0;
+    const struct timespec ts = {(time_t)SFID__MIN(ms / 1000, INT32_MAX),
+                                (long)(ms % 1000) * 1000000};
+    return sfid__futex_call(word, FUTEX_WAIT | scope, value, ms == INT64_MAX ? NULL : &ts) < 0
+               ? errno
+               : 0;
 }
 
 /* Wakes at most n sleepers. Async-signal-safe; keeps errno. */

@@ -35,7 +35,8 @@ void sfid__guest_leave(const struct sfid__guest *guest) {
     sigset_t pending;
     sigemptyset(&pending);
     sigpending(&pending);
-    for (int i = 0; i < SFID__GUEST_SIGNALS; i++) /* one that was pending before belongs to the host, and stays pending */
+    /* one that was pending before belongs to the host, and stays pending */
+    for (int i = 0; i < SFID__GUEST_SIGNALS; i++)
         if (!guest->pending[i] && sigismember(&pending, signals[i]) == 1)
             take_back(signals[i]);
     pthread_sigmask(SIG_SETMASK, &guest->before, NULL);

@@ -39,7 +39,8 @@ static_assert(offsetof(struct sfid__key, kind) == 0, "the fork handler takes bac
 
 typedef uint64_t block __attribute__((vector_size(16)));
 
-/* x without AddRoundKey: SubBytes and ShiftRows; enc has MixColumns in between, last does not. Then the key is added. */
+/* x without AddRoundKey: SubBytes and ShiftRows; enc has MixColumns in between, last does not. Then
+ * the key is added. */
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <wmmintrin.h>
@@ -52,8 +53,12 @@ bool sfid__key_may_cipher(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_AES) != 0;
 }
 
-static inline CIPHER block enc(block x, block key) { return (block)_mm_aesenc_si128((__m128i)x, (__m128i)key); }
-static inline CIPHER block last(block x, block key) { return (block)_mm_aesenclast_si128((__m128i)x, (__m128i)key); }
+static inline CIPHER block enc(block x, block key) {
+    return (block)_mm_aesenc_si128((__m128i)x, (__m128i)key);
+}
+static inline CIPHER block last(block x, block key) {
+    return (block)_mm_aesenclast_si128((__m128i)x, (__m128i)key);
+}
 
 #elif defined(__aarch64__) && defined(__AARCH64EL__)
 #include <sys/auxv.h>
@@ -67,7 +72,8 @@ static inline CIPHER block last(block x, block key) { return (block)_mm_aesencla
 
 bool sfid__key_may_cipher(void) { return (getauxval(AT_HWCAP) & (1 << 3)) != 0; } /* HWCAP_AES */
 
-/* Not by intrinsics: older compilers have those only where the whole file may use them. The key added first is of zeros. */
+/* Not by intrinsics: older compilers have those only where the whole file may use them. The key
+ * added first is of zeros. */
 static inline CIPHER block enc(block x, block key) {
     __asm__("aese %0.16b, %1.16b\n\taesmc %0.16b, %0.16b" : "+w"(x) : "w"((block){0, 0}));
     return x ^ key;
@@ -85,7 +91,9 @@ bool sfid__key_may_cipher(void) { return false; }
 #endif
 
 #if HAVE_CIPHER
-static inline CIPHER block round_key(const struct sfid__key *key, int i) { return (block){key->rounds[i][0], key->rounds[i][1]}; }
+static inline CIPHER block round_key(const struct sfid__key *key, int i) {
+    return (block){key->rounds[i][0], key->rounds[i][1]};
+}
 
 /* Where all four words are equal, the last round moves nothing: it is SubWord. */
 static CIPHER uint32_t sub_word(uint32_t word) {
@@ -94,8 +102,8 @@ static CIPHER uint32_t sub_word(uint32_t word) {
 }
 
 static CIPHER void schedule(struct sfid__key *key) {
-    uint32_t w[4] = {(uint32_t)key->words[0], (uint32_t)(key->words[0] >> 32), (uint32_t)key->words[1],
-                     (uint32_t)(key->words[1] >> 32)};
+    uint32_t w[4] = {(uint32_t)key->words[0], (uint32_t)(key->words[0] >> 32),
+                     (uint32_t)key->words[1], (uint32_t)(key->words[1] >> 32)};
     uint32_t constant = 1;
     for (int i = 0; i <= 10; i++) {
         key->rounds[i][0] = w[0] | (uint64_t)w[1] << 32;
@@ -119,9 +127,10 @@ static inline CIPHER uint64_t cipher(const struct sfid__key *key, uint64_t nonce
 }
 
 /* Four at a time: a round has to wait for the one before, but not for its neighbours. */
-static inline CIPHER void cipher_four(const struct sfid__key *key, uint64_t nonce, uint64_t n, uint64_t *bits) {
-    block a = stream_begin(key, nonce, n), b = stream_begin(key, nonce, n + 1), c = stream_begin(key, nonce, n + 2),
-          d = stream_begin(key, nonce, n + 3);
+static inline CIPHER void cipher_four(const struct sfid__key *key, uint64_t nonce, uint64_t n,
+                                      uint64_t *bits) {
+    block a = stream_begin(key, nonce, n), b = stream_begin(key, nonce, n + 1),
+          c = stream_begin(key, nonce, n + 2), d = stream_begin(key, nonce, n + 3);
     for (int i = 1; i < 10; i++) {
         const block k = round_key(key, i);
         a = enc(a, k);
@@ -164,8 +173,8 @@ static inline void siphash_word(uint64_t v[4], uint64_t m) {
 
 static uint64_t hash(const struct sfid__key *key, uint64_t nonce, uint64_t n) {
     const uint64_t *w = key->words;
-    uint64_t v[4] = {w[0] ^ UINT64_C(0x736f6d6570736575), w[1] ^ UINT64_C(0x646f72616e646f6d), w[0] ^ UINT64_C(0x6c7967656e657261),
-                     w[1] ^ UINT64_C(0x7465646279746573)};
+    uint64_t v[4] = {w[0] ^ UINT64_C(0x736f6d6570736575), w[1] ^ UINT64_C(0x646f72616e646f6d),
+                     w[0] ^ UINT64_C(0x6c7967656e657261), w[1] ^ UINT64_C(0x7465646279746573)};
     siphash_word(v, nonce);
     siphash_word(v, n);
     siphash_word(v, UINT64_C(16) << 56); /* the length in bytes */
@@ -183,7 +192,8 @@ void sfid__key_set(struct sfid__key *key, const uint64_t words[2], enum sfid__ke
     if (kind == SFID__KEY_CIPHER)
         schedule(key);
 #endif
-    atomic_store_explicit(&key->kind, kind, memory_order_release); /* with the acquire in kind_of(): the key is there */
+    /* with the acquire in kind_of(): the key is there */
+    atomic_store_explicit(&key->kind, kind, memory_order_release);
 }
 
 static inline uint64_t kind_of(const struct sfid__key *key) {
@@ -191,7 +201,8 @@ static inline uint64_t kind_of(const struct sfid__key *key) {
 }
 
 static inline const struct sfid__key *key_now(void) {
-    return atomic_load_explicit(&own_key, memory_order_acquire); /* with the release in kernel_bits(): the memory is mapped */
+    /* with the release in kernel_bits(): the memory is mapped */
+    return atomic_load_explicit(&own_key, memory_order_acquire);
 }
 
 /* Bits from the kernel. Makes the key, if nobody has begun one. */
@@ -202,8 +213,8 @@ static SFID__COLD uint64_t kernel_bits(void) {
     sfid__random(fresh, sizeof fresh);
     const uint64_t bits = fresh[2];
     /* Relaxed: the key has no data behind it until sfid__key_set() says what it is. */
-    if (key &&
-        atomic_compare_exchange_strong_explicit(&key->kind, &none, SFID__KEY_BEGUN, memory_order_relaxed, memory_order_relaxed))
+    if (key && atomic_compare_exchange_strong_explicit(&key->kind, &none, SFID__KEY_BEGUN,
+                                                       memory_order_relaxed, memory_order_relaxed))
         sfid__key_set(key, fresh, kind);
     atomic_store_explicit(&own_key, key, memory_order_release);
     explicit_bzero(fresh, sizeof fresh);

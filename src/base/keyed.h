@@ -22,10 +22,12 @@
 
 #include "base/compiler.h"
 
-/* Makes the key, so that no call has to wait for the kernel. Without it the first call makes the key. */
+/* Makes the key, so that no call has to wait for the kernel. Without it the first call makes the
+ * key. */
 void sfid__keyed_prepare(void);
 
-/* The bits of n. The same n has the same bits again, unless there is no key yet. Async-signal-safe. */
+/* The bits of n. The same n has the same bits again, unless there is no key yet.
+ * Async-signal-safe. */
 uint64_t sfid__keyed(uint64_t nonce, uint64_t n);
 
 /* The bits of n, n + 1, …, n + count - 1. */
@@ -40,7 +42,8 @@ enum sfid__key_kind {
     SFID__KEY_CIPHER
 };
 
-/* In sfid__process_room(). All but the kind is written once by each process, before the kind says so. */
+/* In sfid__process_room(). All but the kind is written once by each process, before the kind says
+ * so. */
 struct sfid__key {
     _Atomic uint64_t kind;
     uint64_t words[2];

@@ -25,7 +25,9 @@ static bool advice_is_taken(void) {
     return refused;
 }
 
-bool sfid__process_wipes(void *at, size_t size) { return madvise(at, size, MADV_WIPEONFORK) == 0 && advice_is_taken(); }
+bool sfid__process_wipes(void *at, size_t size) {
+    return madvise(at, size, MADV_WIPEONFORK) == 0 && advice_is_taken();
+}
 
 /* A page that a forked child finds zeroed; NULL before the first use. */
 struct own {
@@ -35,17 +37,21 @@ struct own {
 static _Atomic(struct own *) page;
 
 static struct own *own_page(void) {
-    /* Acquire, with the release below: the thread that sees the address finds the page mapped and advised. */
+    /* Acquire, with the release below: the thread that sees the address finds the page mapped and
+     * advised. */
     struct own *p = atomic_load_explicit(&page, memory_order_acquire);
     if (p)
         return p;
     void *fresh = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (fresh == MAP_FAILED)
         return NULL;
-    atomic_init(&((struct own *)fresh)->secret, 0); /* or the first read takes a page fault, and the first write another */
-    madvise(fresh, PAGE, MADV_WIPEONFORK); /* if this does nothing, the other parts of sfid__process() have to suffice */
+    /* or the first read takes a page fault, and the first write another */
+    atomic_init(&((struct own *)fresh)->secret, 0);
+    /* if this does nothing, the other parts of sfid__process() have to suffice */
+    madvise(fresh, PAGE, MADV_WIPEONFORK);
     madvise(fresh, PAGE, MADV_DONTDUMP);
-    if (atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel, memory_order_acquire))
+    if (atomic_compare_exchange_strong_explicit(&page, &p, fresh, memory_order_acq_rel,
+                                                memory_order_acquire))
         return fresh;
     munmap(fresh, PAGE); /* another thread was first: p is its page */
     return p;
@@ -58,7 +64,8 @@ void *sfid__process_room(void) {
 
 /* ---- the fork handler ------------------------------------------------------ */
 
-static _Atomic uint64_t forked; /* random in each child of fork(); clone(2) and _Fork() leave the parent's value */
+/* random in each child of fork(); clone(2) and _Fork() leave the parent's value */
+static _Atomic uint64_t forked;
 
 /* Relaxed: the child has one thread. */
 static void in_child(void) {
@@ -82,19 +89,22 @@ void sfid__process_prepare(void) {
 /* A random value that the process keeps; 0 if there is no memory for it. */
 static uint64_t own_secret(void) {
     struct own *p = own_page();
-    uint64_t secret = p ? atomic_load_explicit(&p->secret, memory_order_relaxed) : 0; /* a value with no data behind it */
+    /* a value with no data behind it */
+    uint64_t secret = p ? atomic_load_explicit(&p->secret, memory_order_relaxed) : 0;
     if (p == NULL || secret)
         return secret;
     uint64_t mine;
     sfid__random(&mine, sizeof mine);
     mine |= 1;
-    if (atomic_compare_exchange_strong_explicit(&p->secret, &secret, mine, memory_order_relaxed, memory_order_relaxed))
+    if (atomic_compare_exchange_strong_explicit(&p->secret, &secret, mine, memory_order_relaxed,
+                                                memory_order_relaxed))
         secret = mine;
     return secret;
 }
 
 uint64_t sfid__process(void) {
-    /* Relaxed: a value with no data behind it. If neither random part differs, the process IDs do, and so do the sums. */
+    /* Relaxed: a value with no data behind it. If neither random part differs, the process IDs do,
+     * and so do the sums. */
     const uint64_t random = own_secret() ^ atomic_load_explicit(&forked, memory_order_relaxed);
     return ((random + 2 * (uint64_t)getpid()) & MASK) | 1;
 }

@@ -21,9 +21,10 @@
 uint64_t sfid__process(void);
 
 /*
- * Memory of this process alone, for a secret: 0 at first, and in no core dump. A forked child finds it zeroed. Where the kernel
- * wipes no memory, a child of fork() finds the first word zeroed, an _Atomic uint64_t, and a child of clone(2) finds a copy.
- * NULL: there is no memory. Async-signal-safe.
+ * Memory of this process alone, for a secret: 0 at first, and in no core dump. A forked child finds
+ * it zeroed. Where the kernel wipes no memory, a child of fork() finds the first word zeroed, an
+ * _Atomic uint64_t, and a child of clone(2) finds a copy. NULL: there is no memory.
+ * Async-signal-safe.
  */
 #define SFID__PROCESS_ROOM 256
 void *sfid__process_room(void);
@@ -31,7 +32,8 @@ void *sfid__process_room(void);
 /* Installs the fork handler. Call it before the first fork that matters. */
 void sfid__process_prepare(void);
 
-/* Asks the kernel to zero private memory in forked children. False if it will not, or if the system only claims to. */
+/* Asks the kernel to zero private memory in forked children. False if it will not, or if the system
+ * only claims to. */
 bool sfid__process_wipes(void *at, size_t size);
 
 #endif

@@ -7,15 +7,18 @@
 #include <unistd.h>
 #include <uuid.h>
 
-/* splitmix64 again, see slow.c. The bytes differ between processes, between calls, and by what the clocks and `sign` say. */
+/* splitmix64 again, see slow.c. The bytes differ between processes, between calls, and by what the
+ * clocks and `sign` say. */
 static void mix_in(unsigned char *bytes, size_t n, uint64_t sign) {
     static _Atomic uint64_t calls;
     struct timespec ts = {0, 0}, wall = {0, 0};
     clock_gettime(CLOCK_MONOTONIC, &ts);
     clock_gettime(CLOCK_REALTIME, &wall);
     uint64_t x = (uint64_t)ts.tv_nsec ^ (uint64_t)ts.tv_sec << 30 ^ (uint64_t)getpid() << 44;
-    x += (sign ^ (uint64_t)wall.tv_nsec << 34 ^ (uint64_t)wall.tv_sec) * UINT64_C(0xff51afd7ed558ccd);
-    /* This must not be the step of the loop: a call would then begin with the second byte of the call before. */
+    x += (sign ^ (uint64_t)wall.tv_nsec << 34 ^ (uint64_t)wall.tv_sec) *
+         UINT64_C(0xff51afd7ed558ccd);
+    /* This must not be the step of the loop: a call would then begin with the second byte of the
+     * call before. */
     x += atomic_fetch_add_explicit(&calls, 1, memory_order_relaxed) * UINT64_C(0xd1342543de82ef95);
     for (size_t i = 0; i < n; i++) {
         x += UINT64_C(0x9e3779b97f4a7c15);

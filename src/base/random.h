@@ -16,9 +16,9 @@
 void sfid__random(void *bytes, size_t n);
 
 /*
- * For copies of a machine. They have the kernel's random state in common until it gathers more, and so might draw the same bytes.
- * The clocks to the nanosecond and sign, which the machine shows, tell most of them apart; a kernel that knows its generation
- * (vmgenid) has done so already.
+ * For copies of a machine. They have the kernel's random state in common until it gathers more, and
+ * so might draw the same bytes. The clocks to the nanosecond and sign, which the machine shows,
+ * tell most of them apart; a kernel that knows its generation (vmgenid) has done so already.
  */
 void sfid__random_stirred(void *bytes, size_t n, uint64_t sign);
 

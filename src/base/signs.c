@@ -11,7 +11,8 @@
 
 /* ---- the hypervisor's page --------------------------------------------------- */
 
-/* As Linux has it in vmclock-abi.h: little endian. Halves, because a 32-bit processor may write to load an 8-byte atomic. */
+/* As Linux has it in vmclock-abi.h: little endian. Halves, because a 32-bit processor may write to
+ * load an 8-byte atomic. */
 struct vmclock {
     _Atomic uint32_t magic, size;
     uint32_t version_and_kind, sequence;
@@ -35,8 +36,8 @@ static const struct vmclock none;
 static _Atomic(const struct vmclock *) found; /* NULL: not looked for yet */
 
 /*
- * Relaxed, here and below: the members change while the machine is not running, and nothing else is read by them. A value that
- * is torn all the same only shows a change that there is.
+ * Relaxed, here and below: the members change while the machine is not running, and nothing else is
+ * read by them. A value that is torn all the same only shows a change that there is.
  */
 static uint32_t shown(const _Atomic uint32_t *p) {
     const uint32_t n = atomic_load_explicit(p, memory_order_relaxed);
@@ -53,7 +54,8 @@ static const struct vmclock *map_vmclock(void) {
     const int fd = open(sfid__signs_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return &none;
-    const bool fits = fstat(fd, &st) == 0 && (S_ISCHR(st.st_mode) || st.st_size >= (off_t)sizeof(struct vmclock));
+    const bool fits =
+        fstat(fd, &st) == 0 && (S_ISCHR(st.st_mode) || st.st_size >= (off_t)sizeof(struct vmclock));
     void *at = fits ? mmap(NULL, PAGE, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     close(fd);
     if (at == MAP_FAILED)
@@ -65,24 +67,31 @@ static const struct vmclock *map_vmclock(void) {
     return &none;
 }
 
-/* Relaxed: this process writes nothing there, and a mapping is there for all its threads before any of them has the address. */
-static const struct vmclock *vmclock_found(void) { return atomic_load_explicit(&found, memory_order_relaxed); }
+/* Relaxed: this process writes nothing there, and a mapping is there for all its threads before any
+ * of them has the address. */
+static const struct vmclock *vmclock_found(void) {
+    return atomic_load_explicit(&found, memory_order_relaxed);
+}
 
 static void look_for_vmclock(void) {
     const struct vmclock *vmclock = map_vmclock(), *nobody = NULL;
     /* Of two threads one wins. Relaxed: as vmclock_found(). */
-    if (!atomic_compare_exchange_strong_explicit(&found, &nobody, vmclock, memory_order_relaxed, memory_order_relaxed) &&
+    if (!atomic_compare_exchange_strong_explicit(&found, &nobody, vmclock, memory_order_relaxed,
+                                                 memory_order_relaxed) &&
         vmclock != &none)
         munmap((void *)(uintptr_t)vmclock, PAGE);
 }
 
-static uint64_t join(const _Atomic uint32_t half[2]) { return (uint64_t)shown(&half[1]) << 32 | shown(&half[0]); }
+static uint64_t join(const _Atomic uint32_t half[2]) {
+    return (uint64_t)shown(&half[1]) << 32 | shown(&half[0]);
+}
 
 /* Never 0 if there is a page. */
 static uint64_t read_generation(const struct vmclock *vmclock) {
     if (vmclock == NULL || vmclock == &none)
         return 0;
-    const bool counts = (shown(&vmclock->flags[0]) & COUNTS) && shown(&vmclock->size) >= sizeof *vmclock;
+    const bool counts =
+        (shown(&vmclock->flags[0]) & COUNTS) && shown(&vmclock->size) >= sizeof *vmclock;
     return counts ? join(vmclock->generation) << 2 | 1 : join(vmclock->marker) << 2 | 3;
 }
 
@@ -100,7 +109,8 @@ static bool read_ns(clockid_t clock, int64_t *ns) {
     return true;
 }
 
-/* How far the clocks are apart. 0: not known. A thread that was preempted in between finds it too large by that time. */
+/* How far the clocks are apart. 0: not known. A thread that was preempted in between finds it too
+ * large by that time. */
 static uint64_t read_apart(int64_t *before_ns) {
     int64_t boot_ns;
     if (!read_ns(CLOCK_MONOTONIC, before_ns) || !read_ns(CLOCK_BOOTTIME, &boot_ns))
@@ -128,7 +138,8 @@ static uint32_t read_namespace(void) {
     return stat("/proc/self/ns", &st) == 0;
 }
 
-/* A child may be born into another time namespace, so each process looks once. Relaxed: one word says who looked, and what it found. */
+/* A child may be born into another time namespace, so each process looks once. Relaxed: one word
+ * says who looked, and what it found. */
 static uint64_t time_namespace(void) {
     static _Atomic uint64_t looked;
     const uint64_t us = sfid__process() << 32;
@@ -140,7 +151,9 @@ static uint64_t time_namespace(void) {
     return word & UINT32_MAX;
 }
 
-static bool is_jump(uint64_t a, uint64_t b) { return a != 0 && b != 0 && (a > b ? a - b : b - a) > JUMP_MS; }
+static bool is_jump(uint64_t a, uint64_t b) {
+    return a != 0 && b != 0 && (a > b ? a - b : b - a) > JUMP_MS;
+}
 
 /* ---- all of them ------------------------------------------------------------- */
 
@@ -152,15 +165,16 @@ void sfid__signs_prepare(void) {
 
 void sfid__signs_read(struct sfid__signs *out) {
     sfid__signs_prepare();
-    *out =
-        (struct sfid__signs){.generation = read_generation(vmclock_found()), .slept_ms = read_slept(), .clocks = time_namespace()};
+    *out = (struct sfid__signs){.generation = read_generation(vmclock_found()),
+                                .slept_ms = read_slept(),
+                                .clocks = time_namespace()};
 }
 
 /* A jump is looked at again: the first look may have been preempted. */
 static bool has_slept(const struct sfid__signs *then) {
     int64_t ignored;
-    return is_jump(then->slept_ms, read_apart(&ignored)) && then->clocks != 0 && then->clocks == time_namespace() &&
-           is_jump(then->slept_ms, read_slept());
+    return is_jump(then->slept_ms, read_apart(&ignored)) && then->clocks != 0 &&
+           then->clocks == time_namespace() && is_jump(then->slept_ms, read_slept());
 }
 
 bool sfid__signs_changed(const struct sfid__signs *then, uint64_t boot) {

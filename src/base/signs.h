@@ -31,17 +31,20 @@ struct sfid__signs {
     uint64_t boot;
 };
 
-/* Looks for the page and at the time namespace, once in a process: what is left for a call is to read, without a system call. */
+/* Looks for the page and at the time namespace, once in a process: what is left for a call is to
+ * read, without a system call. */
 void sfid__signs_prepare(void);
 
 /* Reads all but the boot, which becomes 0. */
 void sfid__signs_read(struct sfid__signs *out);
 
-/* True if the machine shows other signs now. boot: the present one, or 0. Two loads and two readings of clocks. Without
-   sfid__signs_prepare() in this process, or a parent of it, there is no generation to compare. */
+/* True if the machine shows other signs now. boot: the present one, or 0. Two loads and two
+ * readings of clocks. Without sfid__signs_prepare() in this process, or a parent of it, there is no
+ * generation to compare. */
 bool sfid__signs_changed(const struct sfid__signs *then, uint64_t boot);
 
-/* Where the page of the hypervisor is looked for, once in a process. Tests put another name here before the first open. */
+/* Where the page of the hypervisor is looked for, once in a process. Tests put another name here
+ * before the first open. */
 extern const char *sfid__signs_path;
 
 #endif

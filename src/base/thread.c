@@ -8,11 +8,13 @@
 #include <signal.h>
 #include <unistd.h>
 
-/* The user's callbacks and modules of the system's resolver run on it. Pages that nobody touches cost nothing. */
+/* The user's callbacks and modules of the system's resolver run on it. Pages that nobody touches
+ * cost nothing. */
 #define STACK_BYTES (256 * 1024)
 #define TLS_SPARE (16 * 1024) /* the C library's own part, and what it loads later */
 
-/* Of all modules that the program began with, counted before main(). What is loaded later has its own outside of stacks. */
+/* Of all modules that the program began with, counted before main(). What is loaded later has its
+ * own outside of stacks. */
 static size_t tls_bytes;
 
 static int add_tls(struct dl_phdr_info *module, size_t size, void *unused) {
@@ -24,12 +26,15 @@ static int add_tls(struct dl_phdr_info *module, size_t size, void *unused) {
 }
 
 /*
- * The C library takes thread-local storage out of a thread's stack. It is counted when this library is loaded, not when a thread
- * starts: the look takes the loader's lock, which in a child of fork() stays held for ever if another thread had it.
+ * The C library takes thread-local storage out of a thread's stack. It is counted when this library
+ * is loaded, not when a thread starts: the look takes the loader's lock, which in a child of fork()
+ * stays held for ever if another thread had it.
  */
 __attribute__((constructor)) static void count_tls(void) { dl_iterate_phdr(add_tls, NULL); }
 
-static size_t stack_bytes(void) { return SFID__MAX(STACK_BYTES + TLS_SPARE + tls_bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN)); }
+static size_t stack_bytes(void) {
+    return SFID__MAX(STACK_BYTES + TLS_SPARE + tls_bytes, (size_t)sysconf(_SC_THREAD_STACK_MIN));
+}
 
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg) {
     pthread_attr_t attr;

@@ -5,10 +5,12 @@
 
 #include <pthread.h>
 
-/* Makes a thread with a small stack, and all signals blocked. thread NULL: nobody joins it. 0 or an errno. */
+/* Makes a thread with a small stack, and all signals blocked. thread NULL: nobody joins it. 0 or an
+ * errno. */
 int sfid__thread_start(pthread_t *thread, void *(*main)(void *), void *arg);
 
-/* For a thread that waits for somebody else, before it waits for long. Calls what its owner wants to have called, if anything. */
+/* For a thread that waits for somebody else, before it waits for long. Calls what its owner wants
+ * to have called, if anything. */
 void sfid__thread_hangs(void);
 
 /* For the owner, in that thread. */

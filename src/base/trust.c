@@ -19,7 +19,8 @@
 #define LINKS 40                       /* as many as the kernel follows */
 #define LIST "system.posix_acl_access" /* acl(5) */
 
-/* On the heap: a program may open with a small stack. Only what stands before the texts begins with zeros: those are three pages. */
+/* On the heap: a program may open with a small stack. Only what stands before the texts begins with
+ * zeros: those are three pages. */
 struct walk {
     int at;         /* the directory so far */
     struct stat st; /* of it */
@@ -27,16 +28,21 @@ struct walk {
     int links;
     bool make, to_file; /* make what is missing; go to a file, and not into a directory */
     struct sfid__error *doubt;
-    char name[NAME_MAX + 2]; /* in that directory, where the walk is to go next; one that is too long is left too long */
-    char *left;              /* the way behind it: the end of `room` */
+    /* in that directory, where the walk is to go next; one that is too long is left too long */
+    char name[NAME_MAX + 2];
+    char *left;                              /* the way behind it: the end of `room` */
     char seen[PATH_MAX], room[2 * PATH_MAX]; /* seen: the way so far, without links */
 };
 
 /* ---- the rule ---------------------------------------------------------------- */
 
-static bool is_ours(uid_t owner, uid_t top) { return owner == 0 || owner == geteuid() || owner == top; }
+static bool is_ours(uid_t owner, uid_t top) {
+    return owner == 0 || owner == geteuid() || owner == top;
+}
 
-static bool group_is_ours(const struct stat *st) { return st->st_gid == 0 || (st->st_gid == getegid() && st->st_gid == geteuid()); }
+static bool group_is_ours(const struct stat *st) {
+    return st->st_gid == 0 || (st->st_gid == getegid() && st->st_gid == geteuid());
+}
 
 /* By the mode alone. */
 static bool others_write(const struct stat *st) {
@@ -44,8 +50,8 @@ static bool others_write(const struct stat *st) {
 }
 
 /*
- * The group's bits are the mask of an access control list, so that a write entry of it may hide behind a group that is ours.
- * n: what getxattr() returned. What cannot be told is taken for one.
+ * The group's bits are the mask of an access control list, so that a write entry of it may hide
+ * behind a group that is ours. n: what getxattr() returned. What cannot be told is taken for one.
  */
 static bool is_list(ssize_t n) { return n > 0 || (n < 0 && errno != ENODATA && errno != ENOTSUP); }
 
@@ -57,33 +63,40 @@ static bool is_consented(const char *dir) {
         size_t used = n;
         while (used > 1 && list[used - 1] == '/')
             used--;
-        if (list[0] == '/' && strncmp(dir, list, used) == 0 && (used == 1 || dir[used] == '/' || dir[used] == '\0'))
+        if (list[0] == '/' && strncmp(dir, list, used) == 0 &&
+            (used == 1 || dir[used] == '/' || dir[used] == '\0'))
             return true;
     }
     return false;
 }
 
-/* What is taken from it belongs to this owner: in a sticky directory that counts, and the mode does not. */
+/* What is taken from it belongs to this owner: in a sticky directory that counts, and the mode does
+ * not. */
 static void distrust(struct walk *w, const char *dir, uid_t owner) {
     const unsigned mode = w->st.st_mode & 07777, user = geteuid();
     const bool ours = is_ours(w->st.st_uid, w->top);
     if (ours && (mode & S_ISVTX) == 0)
-        sfid__fail(w->doubt, SFID_ESTATE,
-                   "%.200s, on the way, has mode %04o and group %u: others can put another directory in its place. chmod %s it, "
-                   "choose another path, or, if only programs that you trust see it, name it in SFID_TRUST_PARENTS",
-                   dir, mode, (unsigned)w->st.st_gid, (mode & S_IWOTH) ? "o-w" : "g-w");
+        sfid__fail(
+            w->doubt, SFID_ESTATE,
+            "%.200s, on the way, has mode %04o and group %u: others can put another directory in its place. chmod %s it, "
+            "choose another path, or, if only programs that you trust see it, name it in SFID_TRUST_PARENTS",
+            dir, mode, (unsigned)w->st.st_gid, (mode & S_IWOTH) ? "o-w" : "g-w");
     else
-        sfid__fail(w->doubt, SFID_ESTATE,
-                   "%.200s%s%.60s, on the way, belongs to user %u, who can put another directory in its place: choose a path below "
-                   "directories of root or of user %u",
-                   dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid), user);
+        sfid__fail(
+            w->doubt, SFID_ESTATE,
+            "%.200s%s%.60s, on the way, belongs to user %u, who can put another directory in its place: choose a path below "
+            "directories of root or of user %u",
+            dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid),
+            user);
 }
 
-/* If others may move what this owner has in the directory, the walk has a doubt. It tells only the first. */
+/* If others may move what this owner has in the directory, the walk has a doubt. It tells only the
+ * first. */
 static void walk_judge(struct walk *w, uid_t owner) {
     const char *dir = w->seen[0] ? w->seen : "/";
     const bool sticky = (w->st.st_mode & S_ISVTX) && is_ours(owner, w->top);
-    const bool written = others_write(&w->st) || ((w->st.st_mode & S_IWGRP) && is_list(getxattr(dir, LIST, NULL, 0)));
+    const bool written = others_write(&w->st) ||
+                         ((w->st.st_mode & S_IWGRP) && is_list(getxattr(dir, LIST, NULL, 0)));
     const bool good = is_ours(w->st.st_uid, w->top) && (sticky || !written);
     if (!good && w->doubt->code == 0 && !is_consented(dir))
         distrust(w, dir, owner);
@@ -145,7 +158,8 @@ static int walk_look(struct walk *w, struct stat *st) {
     return why;
 }
 
-/* Nobody but root and us can change what the name is by now. The dot behind it gets a file system that is mounted when it is asked for. */
+/* Nobody but root and us can change what the name is by now. The dot behind it gets a file system
+ * that is mounted when it is asked for. */
 static int enter(struct walk *w) {
     char path[sizeof w->name + 2];
     const size_t used = strlen(w->seen);
@@ -155,8 +169,8 @@ static int enter(struct walk *w) {
         return why;
     if (strcmp(w->name, "..") == 0)
         w->seen[used ? strrchr(w->seen, '/') - w->seen : 0] = '\0';
-    else if (strcmp(w->name, ".") != 0 &&
-             snprintf(w->seen + used, sizeof w->seen - used, "/%s", w->name) >= (int)(sizeof w->seen - used))
+    else if (strcmp(w->name, ".") != 0 && snprintf(w->seen + used, sizeof w->seen - used, "/%s",
+                                                   w->name) >= (int)(sizeof w->seen - used))
         return ENAMETOOLONG;
     return 0;
 }
@@ -243,7 +257,8 @@ int sfid__trust_parent(const char *path, bool make, const char **name, struct sf
 
 /* The file that the walk came to. -1 with errno. */
 static int open_file(const struct walk *w) {
-    const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (is_proc(w->at) ? 0 : O_NOFOLLOW);
+    const int flags =
+        O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (is_proc(w->at) ? 0 : O_NOFOLLOW);
     return sfid__fd_above_standard(openat(w->at, w->name[0] ? w->name : ".", flags));
 }
 
@@ -252,8 +267,9 @@ static int judge_file(struct walk *w, int fd) {
     struct stat st;
     if (fstat(fd, &st) < 0)
         return errno;
-    const bool written = (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
-                         (others_write(&st) || ((st.st_mode & S_IWGRP) && is_list(fgetxattr(fd, LIST, NULL, 0))));
+    const bool written =
+        (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode)) &&
+        (others_write(&st) || ((st.st_mode & S_IWGRP) && is_list(fgetxattr(fd, LIST, NULL, 0))));
     if ((!is_ours(st.st_uid, w->top) || written) && !is_consented(w->seen))
         sfid__fail(
             w->doubt, SFID_ESTATE,

@@ -35,7 +35,8 @@
  */
 int sfid__trust_parent(const char *path, bool make, const char **name, struct sfid__error *doubt);
 
-/* Makes a directory with mode 0700, durably: a mark below it must not vanish with it. 0, also if it is there, or an errno. */
+/* Makes a directory with mode 0700, durably: a mark below it must not vanish with it. 0, also if it
+ * is there, or an errno. */
 int sfid__trust_make(int parent, const char *name);
 
 /*

@@ -8,7 +8,8 @@
 #include <sys/mman.h>
 
 #define PLACES_BITS 14
-#define PLACES (UINT32_C(1) << PLACES_BITS) /* processes of a family that have a thread at one time */
+/* processes of a family that have a thread at one time */
+#define PLACES (UINT32_C(1) << PLACES_BITS)
 #define FEW 16
 
 struct watch {
@@ -32,10 +33,12 @@ bool sfid__watch_prepare(void) {
     struct watches *none = NULL;
     if (ours())
         return true;
-    void *fresh = mmap(NULL, sizeof *none, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *fresh = mmap(NULL, sizeof *none, PROT_READ | PROT_WRITE,
+                       MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (fresh == MAP_FAILED)
         return false;
-    if (!atomic_compare_exchange_strong_explicit(&family, &none, fresh, memory_order_acq_rel, memory_order_relaxed))
+    if (!atomic_compare_exchange_strong_explicit(&family, &none, fresh, memory_order_acq_rel,
+                                                 memory_order_relaxed))
         munmap(fresh, sizeof *none); /* another thread was first */
     return true;
 }
@@ -51,14 +54,17 @@ static uint64_t number_of(uint64_t name) { return (name & ~SFID__WATCH_FLAG) >> 
 static uint64_t name_of(uint32_t at, uint64_t number) { return number << PLACES_BITS | at; }
 
 /* Acquire, with the release in take_at(): the bell is silent. */
-static uint64_t taken(const struct watch *w) { return atomic_load_explicit(&w->number, memory_order_acquire); }
+static uint64_t taken(const struct watch *w) {
+    return atomic_load_explicit(&w->number, memory_order_acquire);
+}
 
 static uint64_t take_at(struct watches *all, uint32_t at) {
     struct watch *w = &all->place[at];
     if (!sfid__alive_take(&w->thread))
         return 0;
     atomic_store_explicit(&w->bell, 0, memory_order_relaxed); /* nobody knows the new name yet */
-    /* Not a store: of two that have the place, because one counts as dead, each has a name of its own. */
+    /* Not a store: of two that have the place, because one counts as dead, each has a name of its
+     * own. */
     return name_of(at, atomic_fetch_add_explicit(&w->number, 1, memory_order_release) + 1);
 }
 
@@ -79,7 +85,8 @@ uint64_t sfid__watch_take(void) {
     struct watches *all = ours();
     uint64_t name = take_used(all, FEW);
     if (name == 0 && atomic_load_explicit(&all->used, memory_order_relaxed) < PLACES) {
-        const uint32_t at = atomic_fetch_add_explicit(&all->used, 1, memory_order_relaxed); /* one process gets each number */
+        /* one process gets each number */
+        const uint32_t at = atomic_fetch_add_explicit(&all->used, 1, memory_order_relaxed);
         name = at < PLACES ? take_at(all, at) : 0;
     }
     return name ? name : take_used(all, PLACES);
@@ -91,21 +98,26 @@ bool sfid__watch_is_ours(uint64_t name) {
 }
 
 void sfid__watch_leave(uint64_t name) {
-    if (sfid__watch_is_ours(name)) /* another one may have the same number, in another PID namespace */
+    /* another one may have the same number, in another PID namespace */
+    if (sfid__watch_is_ours(name))
         sfid__alive_leave(&place_of(name)->thread);
 }
 
-bool sfid__watch_lives(uint64_t name) { return sfid__watch_is_ours(name) && sfid__alive(&place_of(name)->thread); }
+bool sfid__watch_lives(uint64_t name) {
+    return sfid__watch_is_ours(name) && sfid__alive(&place_of(name)->thread);
+}
 
 void sfid__watch_ring(uint64_t name, uint32_t what) {
     struct watch *w = place_of(name);
     if (w == NULL || taken(w) != number_of(name)) /* another process may have the place now */
         return;
     uint32_t rung = atomic_load_explicit(&w->bell, memory_order_relaxed), next;
-    /* Release, with the exchange in sfid__watch_hear(): who hears the bell sees what was written before it was rung. */
+    /* Release, with the exchange in sfid__watch_hear(): who hears the bell sees what was written
+     * before it was rung. */
     do
         next = rung == 0 || rung == what ? what : SFID__WATCH_ALL;
-    while (!atomic_compare_exchange_weak_explicit(&w->bell, &rung, next, memory_order_release, memory_order_relaxed));
+    while (!atomic_compare_exchange_weak_explicit(&w->bell, &rung, next, memory_order_release,
+                                                  memory_order_relaxed));
     sfid__futex_wake(&w->bell, SFID__FUTEX_SHARED, 1);
 }
 
@@ -113,7 +125,8 @@ void sfid__watch_ring_all(uint64_t name) {
     struct watch *w = place_of(name);
     if (w == NULL)
         return;
-    atomic_exchange_explicit(&w->bell, SFID__WATCH_ALL, memory_order_release); /* as in sfid__watch_ring() */
+    /* as in sfid__watch_ring() */
+    atomic_exchange_explicit(&w->bell, SFID__WATCH_ALL, memory_order_release);
     sfid__futex_wake(&w->bell, SFID__FUTEX_SHARED, INT_MAX);
 }
 

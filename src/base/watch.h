@@ -23,7 +23,8 @@
 /* What a thread that wakes has to look at: one thing, by its number, which is not 0; or all. */
 #define SFID__WATCH_ALL UINT32_MAX
 
-/* Maps the memory, unless this process has it. Call it before the first fork that matters. False: out of memory. */
+/* Maps the memory, unless this process has it. Call it before the first fork that matters. False:
+ * out of memory. */
 bool sfid__watch_prepare(void);
 
 /* Takes a free watch for this thread. Returns its name; 0 if there is none. */
@@ -32,10 +33,12 @@ uint64_t sfid__watch_take(void);
 /* For the thread that took it, and that ends now. */
 void sfid__watch_leave(uint64_t name);
 
-/* False once another thread has taken this watch. It can while ours lives, if that counted as dead: alive.h. */
+/* False once another thread has taken this watch. It can while ours lives, if that counted as dead:
+ * alive.h. */
 bool sfid__watch_is_ours(uint64_t name);
 
-/* True if the thread with this watch lives; briefly also if another one takes its place. From any process of the family. */
+/* True if the thread with this watch lives; briefly also if another one takes its place. From any
+ * process of the family. */
 bool sfid__watch_lives(uint64_t name);
 
 /* Wakes the thread. Async-signal-safe; keeps errno. */

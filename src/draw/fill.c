@@ -34,9 +34,11 @@ static void fill_pairs(int64_t *ids, size_t n, uint64_t id, uint64_t step) {
 typedef uint64_t four __attribute__((vector_size(32), aligned(_Alignof(int64_t)), may_alias));
 
 /* Returns how many it has written: n, rounded down to a multiple of 16. */
-static __attribute__((target("avx2"), noinline)) size_t fill_fours(int64_t *ids, size_t n, uint64_t id, uint64_t step) {
+static __attribute__((target("avx2"), noinline)) size_t fill_fours(int64_t *ids, size_t n,
+                                                                   uint64_t id, uint64_t step) {
     const uint64_t next = 16 * step;
-    four a = {id, id + step, id + 2 * step, id + 3 * step}, b = a + 4 * step, c = a + 8 * step, d = a + 12 * step;
+    four a = {id, id + step, id + 2 * step, id + 3 * step}, b = a + 4 * step, c = a + 8 * step,
+         d = a + 12 * step;
     size_t i = 0;
     for (; n - i >= 16; i += 16, a += next, b += next, c += next, d += next) {
         *(four *)(void *)(ids + i) = a;

@@ -19,13 +19,15 @@ static inline uint64_t sfid__tick_of_second(const struct sfid__generator *g, tim
 uint64_t sfid__tick_of_clock(const struct sfid__generator *g);
 
 /*
- * The tick that the clock shows, or showed a little ago; huge before the epoch. Callers read the record after it: a
- * record that is read before the call of time() would have to be saved on the stack.
+ * The tick that the clock shows, or showed a little ago; huge before the epoch. Callers read the
+ * record after it: a record that is read before the call of time() would have to be saved on the
+ * stack.
  */
 static inline uint64_t sfid__hint(struct sfid__generator *g) {
     if (likely(g->source == SFID__TICK_SECONDS))
         return sfid__tick_of_second(g, time(NULL));
-    return likely(g->source == SFID__TICK_COUNTER) ? sfid__ticks_now(&g->ticks) : sfid__tick_of_clock(g);
+    return likely(g->source == SFID__TICK_COUNTER) ? sfid__ticks_now(&g->ticks)
+                                                   : sfid__tick_of_clock(g);
 }
 
 #endif

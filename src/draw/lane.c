@@ -28,7 +28,8 @@
 #define RUN_LONGEST 512
 #define PAGE 4096 /* mmap rounds up */
 
-/* What is left of a run: the IDs from id on, below stop. Only id changes from one ID to the next. */
+/* What is left of a run: the IDs from id on, below stop. Only id changes from one ID to the
+ * next. */
 struct run {
     struct sfid__record *from; /* NULL: none */
     uint64_t tick;
@@ -45,7 +46,8 @@ struct sfid_lane {
     uint64_t length;
 };
 
-static_assert(offsetof(struct sfid_lane, run) == offsetof(struct sfid__lane_head, run), "inline form: run");
+static_assert(offsetof(struct sfid_lane, run) == offsetof(struct sfid__lane_head, run),
+              "inline form: run");
 static_assert(offsetof(struct run, tick) == offsetof(struct sfid__run_head, tick) &&
                   offsetof(struct run, id) == offsetof(struct sfid__run_head, id) &&
                   offsetof(struct run, stop) == offsetof(struct sfid__run_head, stop) &&
@@ -73,7 +75,9 @@ static SFID__HOT int64_t take_run(struct run *run, struct sfid__run taken) {
     const struct sfid__record *r = taken.from;
     const int64_t first = sfid__compose(r, taken.n);
     const uint64_t id = (uint64_t)first, step = sfid__record_step(r);
-    *run = (struct run){taken.from, sfid__record_tick(r, taken.n), id + step, id + step * taken.count, step, taken.n + taken.count};
+    *run =
+        (struct run){taken.from, sfid__record_tick(r, taken.n), id + step, id + step * taken.count,
+                     step,       taken.n + taken.count};
     return first;
 }
 
@@ -84,8 +88,10 @@ static SFID__HOT int64_t step_on(struct run *run) {
     return (int64_t)id;
 }
 
-/* Through the table: the position that goes out next waits for its tick, or a run begins a tick, or the keeper is wanted. */
-static __attribute__((noinline)) int64_t next_by_table(struct sfid_lane *lane, uint64_t left, bool waits) {
+/* Through the table: the position that goes out next waits for its tick, or a run begins a tick, or
+ * the keeper is wanted. */
+static __attribute__((noinline)) int64_t next_by_table(struct sfid_lane *lane, uint64_t left,
+                                                       bool waits) {
     struct run *run = lane->run;
     struct sfid__call call = {.may_sleep = true, .want = lane->length};
     if (waits) {
@@ -107,10 +113,11 @@ static __attribute__((noinline)) int64_t next_by_table(struct sfid_lane *lane, u
 }
 
 /*
- * Not inlined: what it needs in registers would cost the calls that have a run some. Not cold either: of a lane that borrows each
- * call comes here. keeper_due as in hot.c, is_in().
+ * Not inlined: what it needs in registers would cost the calls that have a run some. Not cold
+ * either: of a lane that borrows each call comes here. keeper_due as in hot.c, is_in().
  */
-static SFID__UNGUARDED __attribute__((noinline)) int64_t next_run(struct sfid_lane *lane, uint64_t tick) {
+static SFID__UNGUARDED __attribute__((noinline)) int64_t next_run(struct sfid_lane *lane,
+                                                                  uint64_t tick) {
     struct run *run = lane->run;
     struct sfid__generator *g = lane->generator;
     const uint64_t left = left_of(run);
@@ -142,7 +149,8 @@ static __attribute__((noinline)) int64_t next_by_clock(struct sfid_lane *lane) {
 }
 
 /* Not inlined, and no call comes back here: so nothing has to be saved on the stack. */
-static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t next_by_counter(struct sfid_lane *lane) {
+static SFID__UNGUARDED SFID__ALIGNED __attribute__((noinline)) int64_t
+next_by_counter(struct sfid_lane *lane) {
     uint64_t tick;
     struct sfid__generator *g = lane->generator;
     if (likely(g->source == SFID__TICK_COUNTER && sfid__ticks_lasts(&g->ticks, &tick)))
@@ -177,10 +185,12 @@ int sfid_lane_open(sfid_lane **out, sfid *g) {
     lane->by_second = generator->source == SFID__TICK_SECONDS && generator->unit_s == 1;
     lane->epoch_s = generator->epoch_s;
     use(lane, generator);
-    const uint64_t part = (generator->layout.max_seq + 1) / (generator->shared ? SHARED_PART : RUN_PART);
+    const uint64_t part =
+        (generator->layout.max_seq + 1) / (generator->shared ? SHARED_PART : RUN_PART);
     lane->length = SFID__MIN(SFID__MAX(part, 1), RUN_LONGEST);
     if (!sfid__process_wipes(page, PAGE))
-        lane->length = 1; /* a kernel before 4.14, or an emulator: a run is never left with a position */
+        /* a kernel before 4.14, or an emulator: a run is never left with a position */
+        lane->length = 1;
     *out = lane;
     return 0;
 }

@@ -16,7 +16,8 @@
 struct sfid__memory_page;
 
 /* Takes the page of a pid. Returns 0, SFID_EBUSY if it is in use, or SFID_ENOMEM. */
-int sfid__memory_take(struct sfid__memory_page **out, uint64_t layout, uint64_t pid, struct sfid__error *err);
+int sfid__memory_take(struct sfid__memory_page **out, uint64_t layout, uint64_t pid,
+                      struct sfid__error *err);
 
 struct sfid__page *sfid__memory_page(struct sfid__memory_page *memory);
 

@@ -26,7 +26,8 @@ struct sfid__start {
     uint64_t token, nonce;           /* of a lease, else 0 */
     const struct sfid__signs *signs; /* NULL: the record is never void */
 
-    /* The limit is raised to the tick where the record begins. A server's is not: it testifies to what was granted. */
+    /* The limit is raised to the tick where the record begins. A server's is not: it testifies to
+     * what was granted. */
     bool reaches;
     uint64_t next_nonce; /* of a lease that goes on: of its renewal that may be under way, or 0 */
 };
@@ -38,30 +39,37 @@ struct sfid__start {
  * another pid it starts in the next tick, so that IDs go on increasing. The
  * bytes must have memory behind them. Returns the new record.
  */
-struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count, const struct sfid__start *start);
+struct sfid__record *sfid__record_append(struct sfid__page *page, uint32_t count,
+                                         const struct sfid__start *start);
 
-/* Closes a record of another page, and begins a new page with it. So the new one knows what the old one knew. Alone with both. */
+/* Closes a record of another page, and begins a new page with it. So the new one knows what the old
+ * one knew. Alone with both. */
 void sfid__record_carry(struct sfid__page *fresh, struct sfid__record *carried);
 
 /*
- * The same for a keeper that may not be the only one. It writes record i, which it has reserved, and makes it current, unless
- * another keeper has replaced the current record since *seen. Then it returns NULL, and record i is never used.
+ * The same for a keeper that may not be the only one. It writes record i, which it has reserved,
+ * and makes it current, unless another keeper has replaced the current record since *seen. Then it
+ * returns NULL, and record i is never used.
  */
-struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen, const struct sfid__start *start);
+struct sfid__record *sfid__record_replace(struct sfid__page *page, uint32_t i, uint32_t seen,
+                                          const struct sfid__start *start);
 
-/* Closes a record for good. Returns the position where it stopped: every one below is taken or lost. Idempotent. */
+/* Closes a record for good. Returns the position where it stopped: every one below is taken or
+ * lost. Idempotent. */
 uint64_t sfid__record_close(struct sfid__record *r);
 
 /*
- * Whether a successor may go on with the lease of a closed record. Only who has closed it says so, alone with the page. A record
- * that was not left so, or has changed since, is not. set: it is now, or it is not.
+ * Whether a successor may go on with the lease of a closed record. Only who has closed it says so,
+ * alone with the page. A record that was not left so, or has changed since, is not. set: it is now,
+ * or it is not.
  */
 void sfid__record_leave(struct sfid__record *r, bool set);
 bool sfid__record_is_left(const struct sfid__record *r);
 
 /*
- * True if the machine shows other signs than when the lease of the record was asked for (page.h). boot: as in signs.h. That does not
- * depend on what any process noticed before, so all processes of a page agree, and a new record is not taken for a void one.
+ * True if the machine shows other signs than when the lease of the record was asked for (page.h).
+ * boot: as in signs.h. That does not depend on what any process noticed before, so all processes of
+ * a page agree, and a new record is not taken for a void one.
  */
 bool sfid__record_is_void(const struct sfid__record *r, uint64_t boot);
 
@@ -74,19 +82,23 @@ static inline uint64_t sfid__record_position(const struct sfid__record *r) {
     return atomic_load_explicit(&r->word, memory_order_relaxed) & ~SFID__CLOSED;
 }
 
-/* The highest position of a pid in the first n records. A keeper that was late may have left a record behind the one in use. */
+/* The highest position of a pid in the first n records. A keeper that was late may have left a
+ * record behind the one in use. */
 uint64_t sfid__record_furthest(const struct sfid__page *page, uint32_t n, uint64_t pid);
 
 /* Raises the limit to tick `limit`; never lowers it. */
 void sfid__record_raise_limit(struct sfid__record *r, uint64_t limit);
 
-/* Notes the nonces of a lease. A process that finds the record after a kill at any point can then show one that the store knows. */
+/* Notes the nonces of a lease. A process that finds the record after a kill at any point can then
+ * show one that the store knows. */
 void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_nonce);
 
 /* How many IDs a record has issued. */
 uint64_t sfid__record_issued(const struct sfid__record *r);
 
-static inline uint64_t sfid__record_pid(const struct sfid__record *r) { return r->pid_field >> sfid__shift(r->pid_shift); }
+static inline uint64_t sfid__record_pid(const struct sfid__record *r) {
+    return r->pid_field >> sfid__shift(r->pid_shift);
+}
 
 /*
  * Checks the part of a record that its checksum does not cover: floor <= tick

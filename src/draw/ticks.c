@@ -61,13 +61,16 @@
 #include <unistd.h>
 
 #define RATE_SHIFT 24
-#define CALIBRATION_NS INT64_C(4000000) /* the shortest span that gives the rate with an error far below the margin */
+/* the shortest span that gives the rate with an error far below the margin */
+#define CALIBRATION_NS INT64_C(4000000)
 #define RECALIBRATION_NS INT64_C(1000000000)
 #define MARGIN_DIVISOR 1024 /* of what is left of the tick ... */
-#define MARGIN_COUNTS 256   /* ... and this many counts: the tick ends early by the counter, not late */
+/* ... and this many counts: the tick ends early by the counter, not late */
+#define MARGIN_COUNTS 256
 
 #if SFID__HAVE_COUNTER
-/* On x86 a process may be forbidden to read it; on arm64 the kernel then reads it for the process. */
+/* On x86 a process may be forbidden to read it; on arm64 the kernel then reads it for the
+ * process. */
 static bool may_read_counter(void) {
 #ifdef __x86_64__
     int permitted = PR_TSC_SIGSEGV;
@@ -84,7 +87,8 @@ bool sfid__counter_is_good(void) {
     char name[sizeof source + 1] = "";
     if (!may_read_counter())
         return false;
-    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
+    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return false;
     const ssize_t n = read(fd, name, sizeof name - 1);
@@ -109,10 +113,12 @@ static void settle_rate(struct sfid__ticks *t, uint64_t rate) {
     const uint64_t apart = rate > before ? rate - before : before - rate;
     const bool known = apart <= rate / (2 * MARGIN_DIVISOR);
     /* Relaxed: see sfid__ticks_now. A rate in doubt ends the use of the counter. */
-    atomic_store_explicit(&t->span, known ? (t->unit_ms * 1000000 * rate >> RATE_SHIFT) + 1 : 0, memory_order_relaxed);
+    atomic_store_explicit(&t->span, known ? (t->unit_ms * 1000000 * rate >> RATE_SHIFT) + 1 : 0,
+                          memory_order_relaxed);
 }
 
-/* Counter and monotonic clock at about one moment: the clock was read at some point within `width` counts. */
+/* Counter and monotonic clock at about one moment: the clock was read at some point within `width`
+ * counts. */
 struct reading {
     uint64_t count, width;
     int64_t ns;
@@ -132,13 +138,15 @@ static void begin_at(struct sfid__ticks *t, const struct reading *r) {
     t->base_ns = r->ns;
 }
 
-/* Measures the counter against the monotonic clock: every second, or sooner while the rate is not known. */
+/* Measures the counter against the monotonic clock: every second, or sooner while the rate is not
+ * known. */
 static void calibrate(struct sfid__ticks *t) {
     const struct reading now = read_both(t);
     const bool known = atomic_load_explicit(&t->span, memory_order_relaxed) != 0;
     const int64_t ns = now.ns - t->base_ns;
     const uint64_t counts = now.count - t->base_count;
-    if (t->base_count == 0 || now.count < t->base_count || counts >= UINT64_C(1) << (63 - RATE_SHIFT)) {
+    if (t->base_count == 0 || now.count < t->base_count ||
+        counts >= UINT64_C(1) << (63 - RATE_SHIFT)) {
         begin_at(t, &now);
     } else if (ns >= (known ? RECALIBRATION_NS : CALIBRATION_NS)) {
         const bool sharp = t->base_width + now.width <= counts / (8 * MARGIN_DIVISOR);
@@ -149,34 +157,42 @@ static void calibrate(struct sfid__ticks *t) {
     }
 }
 
-/* Only tries: a thread without the lock uses the clock. A lock that fork() copied holds another process's value, and is free. */
+/* Only tries: a thread without the lock uses the clock. A lock that fork() copied holds another
+ * process's value, and is free. */
 static bool try_lock(struct sfid__ticks *t) {
     const uint64_t self = sfid__process();
     uint64_t holder = atomic_load_explicit(&t->lock, memory_order_relaxed);
     /* Acquire, with the release of the unlock: rate and base pass from one holder to the next. */
     return holder != self &&
-           atomic_compare_exchange_strong_explicit(&t->lock, &holder, self, memory_order_acquire, memory_order_relaxed);
+           atomic_compare_exchange_strong_explicit(&t->lock, &holder, self, memory_order_acquire,
+                                                   memory_order_relaxed);
 }
 
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {
     struct timespec ts;
     const uint64_t count = t->counter(); /* before the clock: see (1) */
     clock_gettime(CLOCK_REALTIME, &ts);
-    const uint64_t ms = (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
+    const uint64_t ms =
+        (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000 - (uint64_t)t->epoch_ms;
     const uint64_t tick = ms / t->unit_ms;
     if (!try_lock(t))
         return tick;
-    if (count <= t->newest_count) { /* this thread slept after it read the clock, and others were here meanwhile */
+    /* this thread slept after it read the clock, and others were here meanwhile */
+    if (count <= t->newest_count) {
         atomic_store_explicit(&t->lock, 0, memory_order_release);
         return tick;
     }
     t->newest_count = count;
     calibrate(t);
-    const uint64_t left_ns = (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;
+    const uint64_t left_ns =
+        (t->unit_ms - ms % t->unit_ms) * 1000000 - (uint64_t)ts.tv_nsec % 1000000;
     const uint64_t left = left_ns * t->rate >> RATE_SHIFT;
-    if (atomic_load_explicit(&t->span, memory_order_relaxed) != 0 && left > left / MARGIN_DIVISOR + MARGIN_COUNTS) {
-        atomic_store_explicit(&t->tick, tick, memory_order_relaxed); /* before the release below: see (3) */
-        atomic_store_explicit(&t->end, count + left - left / MARGIN_DIVISOR - MARGIN_COUNTS, memory_order_release);
+    if (atomic_load_explicit(&t->span, memory_order_relaxed) != 0 &&
+        left > left / MARGIN_DIVISOR + MARGIN_COUNTS) {
+        /* before the release below: see (3) */
+        atomic_store_explicit(&t->tick, tick, memory_order_relaxed);
+        atomic_store_explicit(&t->end, count + left - left / MARGIN_DIVISOR - MARGIN_COUNTS,
+                              memory_order_release);
     }
     atomic_store_explicit(&t->lock, 0, memory_order_release);
     return tick;

@@ -24,10 +24,12 @@
  */
 #if defined(__x86_64__)
 #define SFID__HAVE_COUNTER 1
-#define SFID__COUNTER_SOURCE "tsc" /* the kernel's name for its clock source that uses this counter */
+/* the kernel's name for its clock source that uses this counter */
+#define SFID__COUNTER_SOURCE "tsc"
 static inline uint64_t sfid__counter(void) { return __builtin_ia32_rdtsc(); }
 #elif defined(__aarch64__)
-/* The virtual count of the generic timer (Arm Architecture Reference Manual, CNTVCT_EL0); 24 MHz to 1 GHz. */
+/* The virtual count of the generic timer (Arm Architecture Reference Manual, CNTVCT_EL0); 24 MHz to
+ * 1 GHz. */
 #define SFID__HAVE_COUNTER 1
 #define SFID__COUNTER_SOURCE "arch_sys_counter"
 static inline uint64_t sfid__counter(void) {
@@ -44,11 +46,13 @@ struct sfid__ticks {
     /* Every call reads these; they are written once a tick. */
     _Alignas(SFID__LINE) _Atomic uint64_t end; /* the count up to which the tick lasts */
     _Atomic uint64_t tick;
-    _Atomic uint64_t span; /* counts in a tick, rounded up; 0 while the rate is not known: no end counts then */
+    /* counts in a tick, rounded up; 0 while the rate is not known: no end counts then */
+    _Atomic uint64_t span;
 
     /* Written by init, and then only by the thread with the lock. */
     _Alignas(SFID__LINE) _Atomic uint64_t lock; /* sfid__process() of the holder; 0: free */
-    uint64_t (*counter)(void);                  /* sfid__counter, read once a tick by ticks.c; tests set their own */
+    /* sfid__counter, read once a tick by ticks.c; tests set their own */
+    uint64_t (*counter)(void);
     int64_t epoch_ms;
     uint64_t unit_ms;
     uint64_t rate; /* counts per nanosecond << RATE_SHIFT; 0: not known yet */
@@ -57,7 +61,8 @@ struct sfid__ticks {
     int64_t base_ns;
 };
 
-/* True if the counter may be used: the kernel keeps its own time by it, and this process may read it. */
+/* True if the counter may be used: the kernel keeps its own time by it, and this process may read
+ * it. */
 bool sfid__counter_is_good(void);
 
 void sfid__ticks_init(struct sfid__ticks *t, int64_t epoch_ms, uint64_t unit_ms);
@@ -67,10 +72,11 @@ uint64_t sfid__ticks_refresh(struct sfid__ticks *t);
 
 /* The tick, if the counter shows it. */
 static inline bool sfid__ticks_lasts(struct sfid__ticks *t, uint64_t *tick) {
-    /* Acquire, with the release in refresh: the tick read next belongs to this end or to a newer one. */
+    /* Acquire, with the release in refresh: the tick read next belongs to this end or to a newer
+     * one. */
     const uint64_t end = atomic_load_explicit(&t->end, memory_order_acquire);
-    /* Unsigned, so that one comparison makes point 2 of ticks.c. Relaxed span: an old value counts for the rest of one tick at
-       most. */
+    /* Unsigned, so that one comparison makes point 2 of ticks.c. Relaxed span: an old value counts
+     * for the rest of one tick at most. */
     if (unlikely(end - sfid__counter() - 1 >= atomic_load_explicit(&t->span, memory_order_relaxed)))
         return false;
     *tick = atomic_load_explicit(&t->tick, memory_order_relaxed);

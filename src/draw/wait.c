@@ -2,19 +2,22 @@
 /*
  * wait.c - how a call sleeps, and asks for the keeper.
  *
- * [news] A call that can go on only once the keeper has done its part, or the handle closes, waits for the page's word `news`.
- * A keeper that raises a limit or publishes a record raises that word afterwards, and wakes its sleepers; so does a close, after it
- * has closed the handle (sfid__page_announce()). The call has read the word before it looked at limit, record and handle (look() in
- * slow.c), and the kernel lets it sleep only while the word is what it was then. So it sleeps through no news: it has seen what they
- * are about, finds the word risen, or is woken.
+ * [news] A call that can go on only once the keeper has done its part, or the handle closes, waits
+ * for the page's word `news`. A keeper that raises a limit or publishes a record raises that word
+ * afterwards, and wakes its sleepers; so does a close, after it has closed the handle
+ * (sfid__page_announce()). The call has read the word before it looked at limit, record and handle
+ * (look() in slow.c), and the kernel lets it sleep only while the word is what it was then. So it
+ * sleeps through no news: it has seen what they are about, finds the word risen, or is woken.
  *
- * All this only ends a sleep early. Each sleep ends by itself, too: an older library raises no word, a keeper can be killed before
- * it wakes anybody, a sandbox may refuse the futex, and a process that may write the page can write the word. After each sleep the
- * call looks at everything anew, so a word that lies costs time, never an ID.
+ * All this only ends a sleep early. Each sleep ends by itself, too: an older library raises no
+ * word, a keeper can be killed before it wakes anybody, a sandbox may refuse the futex, and a
+ * process that may write the page can write the word. After each sleep the call looks at everything
+ * anew, so a word that lies costs time, never an ID.
  */
 #include "draw/wait.h"
 
-#define ANSWERED_MS 2000 /* a keeper that is stopped is replaced within this time: SFID__DEAF_MS in keeper_parts.h */
+/* a keeper that is stopped is replaced within this time: SFID__DEAF_MS in keeper_parts.h */
+#define ANSWERED_MS 2000
 
 int64_t sfid__wait_left_ns(const struct sfid__generator *g, const struct sfid__call *call) {
     if (!call->may_sleep)
@@ -33,12 +36,14 @@ bool sfid__wait_ns(struct sfid__generator *g, struct sfid__call *call, int64_t n
         call->deadline_ns = g->clock->monotonic_ns(g->clock) + left;
         atomic_fetch_add_explicit(&g->waits, 1, memory_order_relaxed); /* statistic */
     }
-    const int64_t before = g->clock->monotonic_ns(g->clock), nap_ns = SFID__MIN(SFID__MIN(ns, left), SFID__WAIT_LONGEST_NS);
+    const int64_t before = g->clock->monotonic_ns(g->clock),
+                  nap_ns = SFID__MIN(SFID__MIN(ns, left), SFID__WAIT_LONGEST_NS);
     if (news)
         g->clock->wait_ns(g->clock, &g->page->news, call->news, nap_ns);
     else
         g->clock->sleep_ns(g->clock, nap_ns);
-    if (g->clock->monotonic_ns(g->clock) == before) /* it stands still, as libfaketime's may: the nap counts even so */
+    /* it stands still, as libfaketime's may: the nap counts even so */
+    if (g->clock->monotonic_ns(g->clock) == before)
         call->deadline_ns -= nap_ns;
     return true;
 }
@@ -47,7 +52,8 @@ bool sfid__wait_ns(struct sfid__generator *g, struct sfid__call *call, int64_t n
 static void ask_keeper(struct sfid__generator *g) {
     uint64_t nobody = 0;
     if (atomic_load_explicit(&g->page->asked_ms, memory_order_relaxed) == 0)
-        atomic_compare_exchange_strong_explicit(&g->page->asked_ms, &nobody, (uint64_t)sfid__monotonic_ms(g->clock) | 1,
+        atomic_compare_exchange_strong_explicit(&g->page->asked_ms, &nobody,
+                                                (uint64_t)sfid__monotonic_ms(g->clock) | 1,
                                                 memory_order_relaxed, memory_order_relaxed);
 }
 
@@ -57,11 +63,13 @@ void sfid__draw_ask(struct sfid__generator *g) {
 }
 
 bool sfid__wait_is_short(const struct sfid__generator *g) {
-    /* [resting] Acquire, with the release in keeper_tell.c: a call that finds the rest over finds the limit raised, too. */
+    /* [resting] Acquire, with the release in keeper_tell.c: a call that finds the rest over finds
+     * the limit raised, too. */
     const uint32_t resting = atomic_load_explicit(&g->page->resting, memory_order_acquire);
     if (!g->shared || resting != 0)
         return resting == SFID__RESTS;
-    const int64_t asked = (int64_t)(atomic_load_explicit(&g->page->asked_ms, memory_order_relaxed) & INT64_MAX),
+    const int64_t asked = (int64_t)(atomic_load_explicit(&g->page->asked_ms, memory_order_relaxed) &
+                                    INT64_MAX),
                   ms = sfid__monotonic_ms(g->clock) - asked;
     return asked == 0 || (ms < ANSWERED_MS && ms > -ANSWERED_MS);
 }
@@ -71,7 +79,8 @@ void sfid__wait_want_keeper(struct sfid__generator *g, bool may_start, bool urge
         return;
     ask_keeper(g);
     (urgent ? sfid__page_wake : sfid__page_poke)(g->page);
-    atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed); /* a hint, for hot.c is_in() */
+    /* a hint, for hot.c is_in() */
+    atomic_store_explicit(&g->keeper_due, !may_start, memory_order_relaxed);
     if (may_start && g->keeper_wanted)
         g->keeper_wanted(g);
 }

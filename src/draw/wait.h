@@ -5,7 +5,8 @@
 
 #include "draw/generator.h"
 
-#define SFID__WAIT_LONGEST_NS INT64_C(50000000) /* of one sleep: the longest delay until a sleeper notices a step of the clock */
+/* of one sleep: the longest delay until a sleeper notices a step of the clock */
+#define SFID__WAIT_LONGEST_NS INT64_C(50000000)
 
 /* One call's way through the table. */
 struct sfid__call {
@@ -15,18 +16,20 @@ struct sfid__call {
     struct sfid__record *from; /* result: their record */
     bool in_hand;              /* n was taken before, for one ID, and is not issued yet */
     bool slept, exhausted;     /* true once counted in the statistics */
-    bool copied;               /* result: a copy of this machine may have all that a batch has drawn so far */
-    int64_t deadline_ns;       /* monotonic; 0 until the call first wants to sleep */
-    int64_t nap_ns;            /* pause before the next look at a window that is over, if nobody wakes this call */
-    uint32_t news;             /* of the page, at the last look */
+    /* result: a copy of this machine may have all that a batch has drawn so far */
+    bool copied;
+    int64_t deadline_ns; /* monotonic; 0 until the call first wants to sleep */
+    /* pause before the next look at a window that is over, if nobody wakes this call */
+    int64_t nap_ns;
+    uint32_t news; /* of the page, at the last look */
 };
 
 /* How much longer this call may sleep. */
 int64_t sfid__wait_left_ns(const struct sfid__generator *g, const struct sfid__call *call);
 
 /*
- * Sleeps ns, or the part of it that is allowed at a time; news: until the page has news that this call has not seen. Returns false
- * if the call may sleep no more.
+ * Sleeps ns, or the part of it that is allowed at a time; news: until the page has news that this
+ * call has not seen. Returns false if the call may sleep no more.
  */
 bool sfid__wait_ns(struct sfid__generator *g, struct sfid__call *call, int64_t ns, bool news);
 
@@ -34,12 +37,13 @@ bool sfid__wait_ns(struct sfid__generator *g, struct sfid__call *call, int64_t n
 void sfid__wait_want_keeper(struct sfid__generator *g, bool may_start, bool urgent);
 
 /*
- * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests, or it has ended, and the next
- * one has not been asked for yet, or just now.
+ * True if a window that is over is renewed within milliseconds, once the keeper is asked: it rests,
+ * or it has ended, and the next one has not been asked for yet, or just now.
  */
 bool sfid__wait_is_short(const struct sfid__generator *g);
 
-/* Notes that the keeper is wanted, and pokes it, as a call that finds half of the window gone. Async-signal-safe. */
+/* Notes that the keeper is wanted, and pokes it, as a call that finds half of the window gone.
+ * Async-signal-safe. */
 void sfid__draw_ask(struct sfid__generator *g);
 
 #endif

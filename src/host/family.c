@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #define BYTES 4096 /* nobody reads or writes them */
-#define LOOKS 3    /* the kernel lists many locks in pieces, and a lock may slip from one piece to the next meanwhile */
+/* the kernel lists many locks in pieces, and a lock may slip from one piece to the next
+ * meanwhile */
+#define LOOKS 3
 
 #ifndef MFD_NOEXEC_SEAL
 #define MFD_NOEXEC_SEAL 8U
@@ -20,7 +22,8 @@
 /* Newer kernels want a flag that says that the file is no program; older ones reject the flag. */
 static int nameless_file(void) {
     const int fd = memfd_create("sfid-family", MFD_CLOEXEC | MFD_NOEXEC_SEAL);
-    return sfid__fd_above_standard(fd < 0 && errno == EINVAL ? memfd_create("sfid-family", MFD_CLOEXEC) : fd);
+    return sfid__fd_above_standard(
+        fd < 0 && errno == EINVAL ? memfd_create("sfid-family", MFD_CLOEXEC) : fd);
 }
 
 void sfid__family_begin(struct sfid__family *family) {
@@ -45,9 +48,9 @@ static bool is_alive(long process) { return kill((pid_t)process, 0) == 0 || errn
 
 bool sfid__family_is_last(struct sfid__family *family) {
     /*
-     * A PID namespace other than the first hides a lock if the process that took it has ended. So the lock must be visible first.
-     * If its taker is alive before and after, the lock was visible all the time. If a lock is visible without its taker, no lock
-     * is hidden.
+     * A PID namespace other than the first hides a lock if the process that took it has ended. So
+     * the lock must be visible first. If its taker is alive before and after, the lock was visible
+     * all the time. If a lock is visible without its taker, no lock is hidden.
      */
     const long taker = family->map ? sfid__file_locker(&family->st) : -1;
     const bool shows_all = taker > 0 && !is_alive(taker) && sfid__file_locker(&family->st) > 0;

@@ -27,7 +27,8 @@ struct sfid__family {
     struct stat st;
 };
 
-/* Founds a family of this process alone. It cannot fail: without a lock the answer is always "not last". */
+/* Founds a family of this process alone. It cannot fail: without a lock the answer is always "not
+ * last". */
 void sfid__family_begin(struct sfid__family *family);
 
 /* True if no other process of the family is alive. Either way this process has left the family. */

@@ -20,24 +20,28 @@
 #define RENAME_NOREPLACE 1
 #endif
 
-static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name, const char *why) {
+static int reject(struct sfid__error *err, const struct sfid__dir *dir, const char *name,
+                  const char *why) {
     sfid__fail(err, SFID_ESTATE, "%s/%s %s", dir->path, name, why);
     err->one_file = true;
     return -1;
 }
 
-int sfid__file_fail(struct sfid__error *err, const struct sfid__dir *dir, const char *name, int errnum) {
+int sfid__file_fail(struct sfid__error *err, const struct sfid__dir *dir, const char *name,
+                    int errnum) {
     if (errnum == ELOOP)
         return reject(err, dir, name, "is a symbolic link, which is not followed; remove it");
     if (errnum == EISDIR)
         return reject(err, dir, name, "is not a plain file; remove it");
     sfid__fail_errno(err, SFID_ESTATE, errnum, "cannot use file %s/%s", dir->path, name);
-    err->one_file = errnum == EACCES || errnum == EPERM || errnum == EIO || errnum == ENXIO || errnum == ENODEV;
+    err->one_file =
+        errnum == EACCES || errnum == EPERM || errnum == EIO || errnum == ENXIO || errnum == ENODEV;
     return -1;
 }
 
 /* Checks an open file. Returns -1 with err filled in if it is not a plain file of ours. */
-static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st, struct sfid__error *err) {
+static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct stat *st,
+                   struct sfid__error *err) {
     if (fstat(fd, st) < 0)
         return sfid__file_fail(err, dir, name, errno);
     if (!S_ISREG(st->st_mode))
@@ -51,10 +55,12 @@ static int inspect(const struct sfid__dir *dir, const char *name, int fd, struct
 
 /* Returns -1 with errno on failure. */
 static int open_file(const struct sfid__dir *dir, const char *name, int flags) {
-    return sfid__fd_above_standard(openat(dir->fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
+    return sfid__fd_above_standard(
+        openat(dir->fd, name, flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600));
 }
 
-int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st, struct sfid__error *err) {
+int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st,
+                    struct sfid__error *err) {
     const int fd = open_file(dir, name, flags);
     if (fd < 0 && errno == ENOENT && !(flags & O_CREAT)) {
         err->code = 0;
@@ -76,25 +82,29 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
     return sfid__file_same(&at, id);
 }
 
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st, struct sfid__error *err) {
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st,
+                    struct sfid__error *err) {
     return sfid__file_lock_as(dir, name, create, LOCK_EX, st, err);
 }
 
-int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how, struct stat *st,
-                       struct sfid__error *err) {
+int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how,
+                       struct stat *st, struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
         const int fd = sfid__file_open(dir, name, create ? O_RDWR | O_CREAT : O_RDWR, st, err);
         if (fd < 0)
             return -1;
         if (flock(fd, how | LOCK_NB) < 0) {
             if (errno == EWOULDBLOCK)
-                sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path, name);
+                sfid__fail(err, SFID_EBUSY, "another process holds the lock of %s/%s", dir->path,
+                           name);
             else
-                sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/%s", dir->path, name);
+                sfid__fail_errno(err, SFID_ESTATE, errno, "cannot lock file %s/%s", dir->path,
+                                 name);
             close(fd);
             return -1;
         }
-        /* If someone removed or replaced the file between open and lock, this lock is worth nothing. */
+        /* If someone removed or replaced the file between open and lock, this lock is worth
+         * nothing. */
         const struct sfid__file_id id = sfid__file_id(st);
         if (sfid__file_is(dir, name, &id))
             return fd;
@@ -108,7 +118,8 @@ int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool creat
 
 /* File systems that are no layer above another one. */
 static bool is_plain_system(const struct sfid__dir *dir) {
-    static const uint32_t plain[] = {0x01021994 /* tmpfs */, 0xef53 /* ext4 */, 0x58465342 /* xfs */, 0x9123683e /* btrfs */};
+    static const uint32_t plain[] = {0x01021994 /* tmpfs */, 0xef53 /* ext4 */,
+                                     0x58465342 /* xfs */, 0x9123683e /* btrfs */};
     struct statfs fs;
     if (fstatfs(dir->fd, &fs) < 0)
         return false;
@@ -129,14 +140,16 @@ static void temp_name(char out[SFID__TEMP_NAME], const char *name) {
 static bool probe(const struct sfid__dir *dir) {
     char name[SFID__TEMP_NAME];
     temp_name(name, "probe");
-    const int fd = open_file(dir, name, O_RDWR | O_CREAT | O_EXCL), again = open_file(dir, name, O_RDWR);
+    const int fd = open_file(dir, name, O_RDWR | O_CREAT | O_EXCL),
+              again = open_file(dir, name, O_RDWR);
     unlinkat(dir->fd, name, 0);
     void *map = MAP_FAILED;
     if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
         map = mmap(NULL, 1, PROT_NONE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
-    const bool keeps = map != MAP_FAILED && again >= 0 && flock(again, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK;
+    const bool keeps = map != MAP_FAILED && again >= 0 && flock(again, LOCK_EX | LOCK_NB) < 0 &&
+                       errno == EWOULDBLOCK;
     if (map != MAP_FAILED)
         munmap(map, 1);
     if (again >= 0)
@@ -144,27 +157,33 @@ static bool probe(const struct sfid__dir *dir) {
     return keeps;
 }
 
-bool sfid__file_mapping_keeps(const struct sfid__dir *dir) { return is_plain_system(dir) || probe(dir); }
+bool sfid__file_mapping_keeps(const struct sfid__dir *dir) {
+    return is_plain_system(dir) || probe(dir);
+}
 
 /* ---- files --------------------------------------------------------------- */
 
-void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME], const char *name) {
+void sfid__file_maker_name(const struct sfid__dir *dir, char out[SFID__TEMP_NAME],
+                           const char *name) {
     snprintf(out, SFID__TEMP_NAME, ".%.64s.new", name);
     unlinkat(dir->fd, out, 0);
 }
 
 static DIR *list(const struct sfid__dir *dir) {
-    const int fd = sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const int fd =
+        sfid__fd_above_standard(openat(dir->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     if (entries == NULL && fd >= 0)
         close(fd);
     return entries;
 }
 
-void sfid__file_remove_others(const struct sfid__dir *dir, const char *name, const struct sfid__file_id *id) {
+void sfid__file_remove_others(const struct sfid__dir *dir, const char *name,
+                              const struct sfid__file_id *id) {
     DIR *entries = list(dir);
     for (const struct dirent *e; entries && (e = readdir(entries)) != NULL;)
-        if (e->d_ino == id->inode && strcmp(e->d_name, name) != 0 && sfid__file_is(dir, e->d_name, id))
+        if (e->d_ino == id->inode && strcmp(e->d_name, name) != 0 &&
+            sfid__file_is(dir, e->d_name, id))
             unlinkat(dir->fd, e->d_name, 0);
     if (entries)
         closedir(entries);
@@ -178,12 +197,14 @@ static int write_whole(int fd, const char *content) {
     return n < 0 ? errno : ENOSPC;
 }
 
-static bool is_refused(int why) { return why == EPERM || why == EOPNOTSUPP || why == ENOSYS || why == EINVAL; }
+static bool is_refused(int why) {
+    return why == EPERM || why == EOPNOTSUPP || why == ENOSYS || why == EINVAL;
+}
 
 /*
- * Gives a file its name unless that is there. 0 or an errno: EEXIST. Where hard links are refused (exFAT, CIFS, a sandbox), it is
- * renamed without replacing, which NFS in turn refuses. The error is that of the link, unless renaming failed for
- * another reason than a refusal.
+ * Gives a file its name unless that is there. 0 or an errno: EEXIST. Where hard links are refused
+ * (exFAT, CIFS, a sandbox), it is renamed without replacing, which NFS in turn refuses. The error
+ * is that of the link, unless renaming failed for another reason than a refusal.
  */
 static int name_new(const struct sfid__dir *dir, const char *temp, const char *name, bool *links) {
     if (linkat(dir->fd, temp, dir->fd, name, 0) == 0)
@@ -196,7 +217,8 @@ static int name_new(const struct sfid__dir *dir, const char *temp, const char *n
     return *links ? errno : why;
 }
 
-int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content, bool named, struct sfid__error *err) {
+int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char *content,
+                       bool named, struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     temp_name(temp, name);
     const int fd = open_file(dir, temp, O_WRONLY | O_CREAT | O_EXCL);
@@ -212,8 +234,8 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
     unlinkat(dir->fd, temp, 0);
     if (why == 0 && named && fsync(dir->fd) < 0)
         why = errno;
-    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", dir->path, name,
-                                  links ? "" : ": hard links are refused there")
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", dir->path,
+                                  name, links ? "" : ": hard links are refused there")
                : exists;
 }
 
@@ -222,7 +244,8 @@ int sfid__file_look(const struct sfid__dir *dir, const char *name) {
     return fd < 0 && errno == EPERM ? open_file(dir, name, O_RDONLY) : fd;
 }
 
-long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size, struct sfid__error *err) {
+long sfid__file_read(const struct sfid__dir *dir, const char *name, char *buf, size_t size,
+                     struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_open(dir, name, O_RDONLY, &st, err);
     if (fd < 0)

@@ -15,13 +15,16 @@
 #define AT_RANDOM 2
 #define AHEAD 1024 /* bytes of a search behind those of the file */
 
-enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN, LATER }; /* WAS: tried in this search; LATER: its door was shut */
+/* WAS: tried in this search; LATER: its door was shut */
+enum { FREE = 0, TAKEN = 1, WAS_FREE, WAS_TAKEN, LATER };
 enum { FIRST, UNREAD, SOME_TAKEN, NOT_TAKEN, REST };
 
-/* The doors' file holds no lock of ours here, so that a descriptor of it can be opened and closed at will. */
+/* The doors' file holds no lock of ours here, so that a descriptor of it can be opened and closed
+ * at will. */
 static int open_hints(const struct sfid__dir *dir) {
     struct stat st;
-    const int fd = sfid__fd_above_standard(openat(dir->fd, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
+    const int fd = sfid__fd_above_standard(
+        openat(dir->fd, "lock", O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
     if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid())) {
         close(fd);
         return -1;
@@ -35,7 +38,8 @@ static void write_hint(const struct sfid__dir *dir, uint64_t number, unsigned ch
     const int fd = number < HINTS ? open_hints(dir) : -1;
     if (fd < 0)
         return;
-    if ((pread(fd, &is, 1, (off_t)number) == 1 || hint != FREE) && is != hint && pwrite(fd, &hint, 1, (off_t)number) < 0)
+    if ((pread(fd, &is, 1, (off_t)number) == 1 || hint != FREE) && is != hint &&
+        pwrite(fd, &hint, 1, (off_t)number) < 0)
         is = hint; /* the file is full or gone: one hint less */
     close(fd);
 }
@@ -51,13 +55,16 @@ void sfid__hint_free(const char *path, uint64_t number) {
 
 /* ---- a search --------------------------------------------------------------- */
 
-void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uint64_t first, uint64_t last) {
+void sfid__search_begin(struct sfid__search *s, const struct sfid__dir *dir, uint64_t first,
+                        uint64_t last) {
     *s = (struct sfid__search){.dir = dir, .first = first, .last = last};
 }
 
-/* Makes room for the bytes of the file, and for some behind them, where others may take numbers meanwhile. */
+/* Makes room for the bytes of the file, and for some behind them, where others may take numbers
+ * meanwhile. */
 static void make_room(struct sfid__search *s, uint64_t size) {
-    const uint64_t numbers = SFID__MIN(s->last + 1, HINTS) - s->first, room = SFID__MIN(numbers, 2 * size + AHEAD);
+    const uint64_t numbers = SFID__MIN(s->last + 1, HINTS) - s->first,
+                   room = SFID__MIN(numbers, 2 * size + AHEAD);
     unsigned char *grown = room > s->room ? realloc(s->taken, (size_t)room) : NULL;
     if (grown == NULL)
         return;
@@ -68,16 +75,20 @@ static void make_room(struct sfid__search *s, uint64_t size) {
     s->room = room;
 }
 
-/* Reads the hints: only a search that goes beyond its first number needs them. What was tried stays so. */
+/* Reads the hints: only a search that goes beyond its first number needs them. What was tried stays
+ * so. */
 static void load_hints(struct sfid__search *s) {
     unsigned char bytes[4096]; /* whatever somebody wrote there */
     struct stat st;
     const int fd = s->first < SFID__MIN(s->last, HINTS) ? open_hints(s->dir) : -1;
     ssize_t got = fd >= 0 && fstat(fd, &st) == 0 ? 1 : 0;
     if (got > 0)
-        make_room(s, (uint64_t)st.st_size > s->first ? SFID__MIN((uint64_t)st.st_size, HINTS) - s->first : 0);
+        make_room(s, (uint64_t)st.st_size > s->first
+                         ? SFID__MIN((uint64_t)st.st_size, HINTS) - s->first
+                         : 0);
     for (uint64_t at = 0; got > 0 && at < s->room; at += (uint64_t)got) {
-        got = pread(fd, bytes, (size_t)SFID__MIN(sizeof bytes, s->room - at), (off_t)(s->first + at));
+        got =
+            pread(fd, bytes, (size_t)SFID__MIN(sizeof bytes, s->room - at), (off_t)(s->first + at));
         for (ssize_t i = 0; i < got; i++)
             if (bytes[i] != FREE && s->taken[at + (uint64_t)i] == FREE) {
                 s->taken[at + (uint64_t)i] = TAKEN;
@@ -91,11 +102,13 @@ static void load_hints(struct sfid__search *s) {
 
 /* The first place from `from` on whose byte is this one; s->room: there is none. */
 static uint64_t find(const struct sfid__search *s, uint64_t from, int hint) {
-    const unsigned char *at = from < s->room ? memchr(s->taken + from, hint, (size_t)(s->room - from)) : NULL;
+    const unsigned char *at =
+        from < s->room ? memchr(s->taken + from, hint, (size_t)(s->room - from)) : NULL;
     return at ? (uint64_t)(at - s->taken) : s->room;
 }
 
-/* Few taken numbers are all tried, ascending, so that the lowest free one is found; of many some, each at random. */
+/* Few taken numbers are all tried, ascending, so that the lowest free one is found; of many some,
+ * each at random. */
 static bool some_taken(struct sfid__search *s, uint64_t *place) {
     uint64_t from = 0;
     if ((s->known == 0 && !s->first_again) || (s->taken_count > FEW && s->tries++ == AT_RANDOM))
@@ -111,9 +124,10 @@ static bool some_taken(struct sfid__search *s, uint64_t *place) {
 }
 
 /*
- * The lowest number that was not taken. Where that one was refused, others search, too, and find the same: then it is one of the next
- * four, then of sixteen, and so on, by hints that are read anew. So a thousand that begin at once need some six tries each, not a
- * thousand, and leave few numbers out. Two, four and so on would leave out half as many, but take half as many tries again.
+ * The lowest number that was not taken. Where that one was refused, others search, too, and find
+ * the same: then it is one of the next four, then of sixteen, and so on, by hints that are read
+ * anew. So a thousand that begin at once need some six tries each, not a thousand, and leave few
+ * numbers out. Two, four and so on would leave out half as many, but take half as many tries again.
  */
 static bool not_taken(struct sfid__search *s, uint64_t *place) {
     uint64_t skip = 0;
@@ -172,7 +186,8 @@ void sfid__search_again(struct sfid__search *s, uint64_t number) {
 }
 
 void sfid__search_taken(struct sfid__search *s, uint64_t number) {
-    if (number != s->first && !(number - s->first < s->room && s->taken[number - s->first] == WAS_TAKEN))
+    if (number != s->first &&
+        !(number - s->first < s->room && s->taken[number - s->first] == WAS_TAKEN))
         write_hint(s->dir, number, TAKEN);
 }
 

@@ -23,19 +23,23 @@
 #define MAKING_NS 4000000 /* most disks take longer */
 
 /*
- * Makes a file that was missing, with this line, and reads what is there. Sets *made if it was made at this moment. As
- * sfid__file_read(): -1 with err->code 0 if it has vanished.
+ * Makes a file that was missing, with this line, and reads what is there. Sets *made if it was made
+ * at this moment. As sfid__file_read(): -1 with err->code 0 if it has vanished.
  *
- * A thousand processes that find no file would each make and sync one, and all but one drop theirs. So only the one that has the
- * lock of the directory does, and the others look again until their time is over. Nothing else depends on the lock.
+ * A thousand processes that find no file would each make and sync one, and all but one drop theirs.
+ * So only the one that has the lock of the directory does, and the others look again until their
+ * time is over. Nothing else depends on the lock.
  */
-static long make_once(const struct sfid__dir *dir, const char *name, const char *line, bool named, int64_t until_ms, char *buf,
-                      size_t size, bool *made, struct sfid__error *err) {
+static long make_once(const struct sfid__dir *dir, const char *name, const char *line, bool named,
+                      int64_t until_ms, char *buf, size_t size, bool *made,
+                      struct sfid__error *err) {
     int64_t pause_ns = MAKING_NS;
     for (;;) {
-        const bool locked = flock(dir->fd, LOCK_EX | LOCK_NB) == 0, held = !locked && errno == EWOULDBLOCK;
+        const bool locked = flock(dir->fd, LOCK_EX | LOCK_NB) == 0,
+                   held = !locked && errno == EWOULDBLOCK;
         long n = sfid__file_read(dir, name, buf, size, err);
-        const bool missing = n < 0 && err->code == 0, mine = missing && (!held || sfid__deadline_now_ms() >= until_ms);
+        const bool missing = n < 0 && err->code == 0,
+                   mine = missing && (!held || sfid__deadline_now_ms() >= until_ms);
         if (mine) {
             *made = sfid__file_publish(dir, name, line, named, err) >= 0;
             n = *made ? sfid__file_read(dir, name, buf, size, err) : -1; /* who was first decides */
@@ -69,7 +73,8 @@ static void choose_machine_id(char out[SFID__MACHINE_ID]) {
     snprintf(out, SFID__MACHINE_ID, "%s-%s\n", host[0] ? host : "host", text);
 }
 
-int sfid__machine_id(const struct sfid__dir *state, int64_t until_ms, char out[SFID__MACHINE_ID], struct sfid__error *err) {
+int sfid__machine_id(const struct sfid__dir *state, int64_t until_ms, char out[SFID__MACHINE_ID],
+                     struct sfid__error *err) {
     long n = sfid__file_read(state, MACHINE_FILE, out, SFID__MACHINE_ID, err);
     if (n < 0 && err->code == 0) {
         char line[SFID__MACHINE_ID];
@@ -78,9 +83,13 @@ int sfid__machine_id(const struct sfid__dir *state, int64_t until_ms, char out[S
         n = make_once(state, MACHINE_FILE, line, true, until_ms, out, SFID__MACHINE_ID, &made, err);
     }
     if (n < 0)
-        return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
+        return err->code
+                   ? err->code
+                   : sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " vanished", state->path);
     if (n >= SFID__MACHINE_ID - 1 || strlen(out) != (size_t)n || !usable_id(out))
-        return sfid__fail(err, SFID_ESTATE, "%s/" MACHINE_FILE " holds no machine ID; remove it and a new one is made",
+        return sfid__fail(err, SFID_ESTATE,
+                          "%s/" MACHINE_FILE
+                          " holds no machine ID; remove it and a new one is made",
                           state->path);
     return 0;
 }
@@ -94,8 +103,10 @@ int sfid__boot_id(uint8_t out[16]) {
         return errno == EMFILE || errno == ENFILE || errno == ENOMEM ? errno : 0;
     const ssize_t n = read(fd, text, sizeof text - 1);
     close(fd);
-    /* Not uuid_parse(): its first use takes two page faults in libc, as long as reading the file. */
-    if (n == (ssize_t)sizeof text - 1 && sfid_wide_from_text(SFID_UUID, text, (size_t)n, &id, NULL) == 0)
+    /* Not uuid_parse(): its first use takes two page faults in libc, as long as reading the
+     * file. */
+    if (n == (ssize_t)sizeof text - 1 &&
+        sfid_wide_from_text(SFID_UUID, text, (size_t)n, &id, NULL) == 0)
         for (int i = 0; i < 16; i++)
             out[i] = (uint8_t)((i < 8 ? id.high : id.low) >> 8 * (7 - i % 8));
     return 0;
@@ -110,8 +121,9 @@ static void describe_layout(const sfid_layout *layout, char *out, size_t size) {
 }
 
 /*
- * The name of the file is as durable as those of the app's marks. Whoever makes it syncs the directory with the first mark that it
- * takes. Whoever finds it takes a mark made after it, and has that one's name synced, or was made when somebody had removed it.
+ * The name of the file is as durable as those of the app's marks. Whoever makes it syncs the
+ * directory with the first mark that it takes. Whoever finds it takes a mark made after it, and has
+ * that one's name synced, or was made when somebody had removed it.
  */
 int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sfid__error *err) {
     char asked[128], noted[128];
@@ -120,15 +132,17 @@ int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sf
     if (n < 0 && err->code == 0) {
         char line[130];
         snprintf(line, sizeof line, "%s\n", asked);
-        n = make_once(app, LAYOUT_FILE, line, false, sfid__deadline_now_ms() + SFID__DOOR_MS, noted, sizeof noted, &app->unsynced,
-                      err);
+        n = make_once(app, LAYOUT_FILE, line, false, sfid__deadline_now_ms() + SFID__DOOR_MS, noted,
+                      sizeof noted, &app->unsynced, err);
     }
     if (n < 0)
-        return err->code ? err->code : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);
+        return err->code ? err->code
+                         : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);
     noted[strcspn(noted, "\n")] = '\0';
     if (strncmp(noted, asked, 16) != 0)
         return sfid__fail(err, SFID_ELAYOUT,
-                          "this app has layout %s on this host (%s/" LAYOUT_FILE "), not %s: use that, or another app name",
+                          "this app has layout %s on this host (%s/" LAYOUT_FILE
+                          "), not %s: use that, or another app name",
                           strlen(noted) > 17 ? noted + 17 : noted, app->path, asked + 17);
     return 0;
 }

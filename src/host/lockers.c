@@ -2,8 +2,9 @@
 /*
  * lockers.c - which processes hold locks, by /proc/locks (proc(5)).
  *
- * Each read(2) of that list stops all locks of the host for a moment. 16 processes that read it without a pause made flock(2) 320
- * times slower. So one look serves all files that are asked for, and reads pieces as large as the kernel makes them.
+ * Each read(2) of that list stops all locks of the host for a moment. 16 processes that read it
+ * without a pause made flock(2) 320 times slower. So one look serves all files that are asked for,
+ * and reads pieces as large as the kernel makes them.
  */
 #include "host/files.h"
 
@@ -39,10 +40,13 @@ static unsigned read_once(struct lockers *of, FILE *list) {
         unsigned major, minor;
         uint64_t inode;
         long process;
-        if (sscanf(line, "%*s FLOCK %*s %*s %ld %x:%x:%" SCNu64, &process, &major, &minor, &inode) != 4 || process <= 0)
+        if (sscanf(line, "%*s FLOCK %*s %*s %ld %x:%x:%" SCNu64, &process, &major, &minor,
+                   &inode) != 4 ||
+            process <= 0)
             continue;
         for (unsigned i = 0; i < of->files; i++)
-            if (of->process[i] == 0 && inode == of->file[i].inode && makedev(major, minor) == of->file[i].device) {
+            if (of->process[i] == 0 && inode == of->file[i].inode &&
+                makedev(major, minor) == of->file[i].device) {
                 of->process[i] = process;
                 seen++;
             }
@@ -81,7 +85,8 @@ static bool is_among(long process, const long *others, unsigned count) {
     return false;
 }
 
-static void add_files(struct lockers *of, const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last) {
+static void add_files(struct lockers *of, const struct sfid__dir *dir, const char *prefix,
+                      uint64_t first, uint64_t last) {
     for (uint64_t n = first; of->files < FILES; n++) {
         char name[64];
         struct stat st;
@@ -93,8 +98,8 @@ static void add_files(struct lockers *of, const struct sfid__dir *dir, const cha
     }
 }
 
-void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first, uint64_t last, char *out,
-                             size_t size) {
+void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, uint64_t first,
+                             uint64_t last, char *out, size_t size) {
     struct lockers *of = lockers_new();
     unsigned count = 0;
     size_t used = 0;

@@ -32,12 +32,13 @@ struct sfid__mapping {
  */
 struct sfid__mapping *sfid__mapping_take(int fd, uint64_t nonce, bool *again);
 
-/* Maps the same file through a new description, which has no lock. Late threads see the old mapping or the new one. */
+/* Maps the same file through a new description, which has no lock. Late threads see the old mapping
+ * or the new one. */
 bool sfid__mapping_replace(struct sfid__mapping *m, int fd);
 
 /*
- * Gives memory to a part of the page without opening its file, whose name may be gone. Changes no byte. Whole blocks; false, with
- * errno, if there is no memory, or the kernel is older than 5.14.
+ * Gives memory to a part of the page without opening its file, whose name may be gone. Changes no
+ * byte. Whole blocks; false, with errno, if there is no memory, or the kernel is older than 5.14.
  */
 bool sfid__mapping_populate(const struct sfid__mapping *m, size_t from, size_t to);
 

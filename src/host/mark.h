@@ -36,8 +36,9 @@
 
 struct sfid__mark_want {
     uint64_t pid;
-    uint64_t layout;  /* fingerprint */
-    bool synced;      /* writes wait until they are durable; otherwise they outlive the process, but no power loss */
+    uint64_t layout; /* fingerprint */
+    /* writes wait until they are durable; otherwise they outlive the process, but no power loss */
+    bool synced;
     bool shared;      /* other processes are let in: sfid__mark_share() */
     int64_t until_ms; /* take, join: as in a slot */
 };
@@ -48,13 +49,15 @@ struct sfid__mark {
     char name[32];
     struct sfid__held held;
     struct sfid__file_id root; /* what "/" was when dir_path was looked up */
-    struct sfid__disk *map;    /* shared mapping of the file: keeps the lock; NULL when not held. A load or a store there can be
-                                  SIGBUS, so the type has no members: sfid__mark_entry_copy() */
+    struct sfid__disk *map;    /* shared mapping of the file: keeps the lock; NULL when not held. A
+                                  load or a store there can be SIGBUS, so the type has no members:
+                                  sfid__mark_entry_copy() */
     struct sfid__mark_want want;
-    unsigned seat;    /* of the keeper that writes; 0 if the pid is not shared */
-    uint64_t settled; /* sfid__process() of the process that saw the newest entry of that seat synced */
-    uint64_t serial;  /* of that entry */
-    bool named;       /* the name of the file is durable, whatever its entries note */
+    unsigned seat; /* of the keeper that writes; 0 if the pid is not shared */
+    /* sfid__process() of the process that saw the newest entry of that seat synced */
+    uint64_t settled;
+    uint64_t serial; /* of that entry */
+    bool named;      /* the name of the file is durable, whatever its entries note */
 };
 
 /* What a mark says: every position below the word may have been issued, and on which page last. */
@@ -62,7 +65,8 @@ struct sfid__position {
     uint64_t word;
     uint64_t page_nonce; /* every other page of this pid is out of date. 0: none so far */
     bool exact;          /* written on a clean close: no position from the word on was issued */
-    bool damaged;        /* one entry is not good, perhaps the newest: torn by power loss, or worse */
+    /* one entry is not good, perhaps the newest: torn by power loss, or worse */
+    bool damaged;
 };
 
 /*
@@ -73,14 +77,16 @@ struct sfid__position {
  * Returns 0, SFID_EBUSY (someone holds it), SFID_ELAYOUT, SFID_ESTATE or
  * SFID_ENOMEM.
  */
-int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want,
-                    struct sfid__position *at, struct sfid__error *err);
+int sfid__mark_take(struct sfid__mark *mark, const struct sfid__dir *app,
+                    const struct sfid__mark_want *want, struct sfid__position *at,
+                    struct sfid__error *err);
 
 /*
- * What the mark of a pid says, without its lock: nothing is changed. word 0: there is none. layout: fingerprint. Returns 0,
- * SFID_ELAYOUT or SFID_ESTATE.
+ * What the mark of a pid says, without its lock: nothing is changed. word 0: there is none. layout:
+ * fingerprint. Returns 0, SFID_ELAYOUT or SFID_ESTATE.
  */
-int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, struct sfid__position *at, struct sfid__error *err);
+int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout,
+                    struct sfid__position *at, struct sfid__error *err);
 
 /*
  * Shares the lock with other processes: sfid__mark_share() by the process that
@@ -91,8 +97,9 @@ int sfid__mark_look(const struct sfid__dir *app, uint64_t pid, uint64_t layout, 
  * SFID_ELAYOUT or SFID_ENOMEM. by_fd: a mapping does not keep the lock here.
  */
 int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *err);
-int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const struct sfid__mark_want *want, uint64_t page_nonce,
-                    bool by_fd, struct sfid__error *err);
+int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app,
+                    const struct sfid__mark_want *want, uint64_t page_nonce, bool by_fd,
+                    struct sfid__error *err);
 
 /*
  * Writes a position, and waits until it is durable if the mark is synced. One
@@ -107,8 +114,8 @@ int sfid__mark_join(struct sfid__mark *mark, const struct sfid__dir *app, const 
 int sfid__mark_write(struct sfid__mark *mark, struct sfid__position at, struct sfid__error *err);
 
 /*
- * True if the mark is held and its path still leads to the file. Then *at gets what the mark says. False with errno: ESTALE if it
- * does not, else why that cannot be known.
+ * True if the mark is held and its path still leads to the file. Then *at gets what the mark says.
+ * False with errno: ESTALE if it does not, else why that cannot be known.
  */
 bool sfid__mark_in_place(const struct sfid__mark *mark, struct sfid__position *at);
 

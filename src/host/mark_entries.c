@@ -47,13 +47,15 @@ bool sfid__mark_blank(const void *from, size_t n) {
     return true;
 }
 
-void sfid__mark_gather(const void *blocks, size_t size, struct sfid__mark_entry all[SFID__MARK_ENTRIES]) {
+void sfid__mark_gather(const void *blocks, size_t size,
+                       struct sfid__mark_entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
     for (size_t i = 0, at = 0; i < SFID__MARK_ENTRIES && at < size; i++, at += SFID__MARK_BLOCK)
         memcpy(&all[i], (const char *)blocks + at, SFID__MIN(sizeof *all, size - at));
 }
 
-/* Power loss spoils one entry of a seat, and leaves both blank if it comes before the first one is durable. This is worse. */
+/* Power loss spoils one entry of a seat, and leaves both blank if it comes before the first one is
+ * durable. This is worse. */
 static bool is_spoilt(const struct sfid__mark_entry *all, unsigned seat) {
     bool written = false;
     for (unsigned i = 2 * seat; i < 2 * seat + 2; i++) {
@@ -70,7 +72,8 @@ static bool counts_before(const struct sfid__mark_entry *a, const struct sfid__m
     return a->position != b->position ? a->position > b->position : a->serial > b->serial;
 }
 
-static void count_in(struct sfid__mark_said *said, const struct sfid__mark_entry *e, int at, bool *any) {
+static void count_in(struct sfid__mark_said *said, const struct sfid__mark_entry *e, int at,
+                     bool *any) {
     if (!*any || counts_before(e, &said->top)) {
         said->top = *e;
         said->top_at = at;
@@ -80,11 +83,12 @@ static void count_in(struct sfid__mark_said *said, const struct sfid__mark_entry
 }
 
 /*
- * The newer of two entries of the format before. Its `exact` lies where `life` does, so it is an entry of life 0. An
- * older library may go on with a file that was being written anew when the power failed. Then both formats are in the
- * file, and the higher position counts.
+ * The newer of two entries of the format before. Its `exact` lies where `life` does, so it is an
+ * entry of life 0. An older library may go on with a file that was being written anew when the
+ * power failed. Then both formats are in the file, and the higher position counts.
  */
-static void read_older(const struct sfid__mark_entry *all, struct sfid__mark_said *said, bool *any) {
+static void read_older(const struct sfid__mark_entry *all, struct sfid__mark_said *said,
+                       bool *any) {
     const struct sfid__mark_entry *a = &all[0], *b = &all[1];
     const bool a_good = is_good(a, older_magic), b_good = is_good(b, older_magic);
     if (!a_good && !b_good)
@@ -93,7 +97,8 @@ static void read_older(const struct sfid__mark_entry *all, struct sfid__mark_sai
     struct sfid__mark_entry e = all[at];
     e.life = e.life != 0;
     said->older = true;
-    said->damaged = (!a_good && !sfid__mark_entry_good(a)) || (!b_good && !sfid__mark_entry_good(b));
+    said->damaged =
+        (!a_good && !sfid__mark_entry_good(a)) || (!b_good && !sfid__mark_entry_good(b));
     count_in(said, &e, at, any);
 }
 
@@ -109,7 +114,8 @@ static void read_known(struct sfid__mark_said *said, const struct sfid__mark_ent
     }
 }
 
-bool sfid__mark_read(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said) {
+bool sfid__mark_read(const struct sfid__mark_entry all[SFID__MARK_ENTRIES],
+                     struct sfid__mark_said *said) {
     bool any = false;
     const struct sfid__mark_entry *newest = NULL;
     *said = (struct sfid__mark_said){.damaged = false};
@@ -131,21 +137,27 @@ bool sfid__mark_read(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], stru
 int sfid__mark_newest_of(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], unsigned seat) {
     const int a = (int)(2 * seat), b = a + 1;
     const struct sfid__mark_entry *in_a = &all[a], *in_b = &all[b];
-    if (is_good(in_a, older_magic)) /* the other one is damaged, or the file would have been written anew */
+    /* the other one is damaged, or the file would have been written anew */
+    if (is_good(in_a, older_magic))
         return a;
-    return sfid__mark_entry_good(in_a) && (!sfid__mark_entry_good(in_b) || in_a->serial > in_b->serial) ? a : b;
+    return sfid__mark_entry_good(in_a) &&
+                   (!sfid__mark_entry_good(in_b) || in_a->serial > in_b->serial)
+               ? a
+               : b;
 }
 
 /*
- * A power loss may tear each block that was written since it was last durable. IDs stay bounded while the entry stays that bounded
- * them last. That one is durable, and no process knows which it is that opens the mark. But it has the serial `spare` or a higher
- * one: the entry `spare` was known to be durable, and bounds what all entries below it do. The other entry of the seat must not
- * be later than that: if both were torn, the mark could not be read.
+ * A power loss may tear each block that was written since it was last durable. IDs stay bounded
+ * while the entry stays that bounded them last. That one is durable, and no process knows which it
+ * is that opens the mark. But it has the serial `spare` or a higher one: the entry `spare` was
+ * known to be durable, and bounds what all entries below it do. The other entry of the seat must
+ * not be later than that: if both were torn, the mark could not be read.
  */
 int sfid__mark_spare(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], uint64_t spare) {
     int oldest = -1;
     for (int i = 0; i < SFID__MARK_ENTRIES; i++)
-        if (all[i].serial < spare && all[i ^ 1].serial <= spare && (oldest < 0 || all[i].serial < all[oldest].serial))
+        if (all[i].serial < spare && all[i ^ 1].serial <= spare &&
+            (oldest < 0 || all[i].serial < all[oldest].serial))
             oldest = i;
     return oldest;
 }
@@ -158,14 +170,16 @@ void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfi
 }
 
 /*
- * The kernel copies, as it would for another process: where the file system has failed, or the file ends before the entry, it says
- * so. A load or a store would be SIGBUS, in the program that the library is a guest of. A sandbox may refuse the call; then the
- * kernel is asked to get the page first (ENOSYS: before Linux 5.14 it does not know how). No right is needed for memory of one's
+ * The kernel copies, as it would for another process: where the file system has failed, or the file
+ * ends before the entry, it says so. A load or a store would be SIGBUS, in the program that the
+ * library is a guest of. A sandbox may refuse the call; then the kernel is asked to get the page
+ * first (ENOSYS: before Linux 5.14 it does not know how). No right is needed for memory of one's
  * own, nor a descriptor.
  */
 int sfid__mark_entry_copy(void *there, struct sfid__mark_entry *e, bool into) {
     const struct iovec here = {e, sizeof *e}, far = {there, sizeof *e};
-    const ssize_t n = into ? process_vm_writev(getpid(), &here, 1, &far, 1, 0) : process_vm_readv(getpid(), &here, 1, &far, 1, 0);
+    const ssize_t n = into ? process_vm_writev(getpid(), &here, 1, &far, 1, 0)
+                           : process_vm_readv(getpid(), &here, 1, &far, 1, 0);
     if (n == (ssize_t)sizeof *e)
         return 0;
     if (n >= 0 || (errno != EPERM && errno != ENOSYS))

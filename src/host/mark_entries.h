@@ -42,9 +42,12 @@ struct sfid__mark_entry {
     uint64_t serial; /* the higher one is newer */
     uint64_t position;
     uint64_t page_nonce;
-    uint64_t life; /* how many clean closes there were, << 1; bit 0: this entry is where the last one stopped */
+    /* how many clean closes there were, << 1; bit 0: this entry is where the last one stopped */
+    uint64_t life;
     uint64_t checksum;
-    uint64_t known;     /* serial << 1: entries below that serial are needed no more; bit 0: the file's name may not be durable */
+    /* serial << 1: entries below that serial are needed no more; bit 0: the file's name may not be
+     * durable */
+    uint64_t known;
     uint64_t known_sum; /* of checksum and known */
 };
 
@@ -55,8 +58,9 @@ struct sfid__mark_said {
     uint64_t serial;             /* the highest of all */
     bool damaged;                /* an entry is not good */
     bool older;                  /* it is a file of the format before */
-    uint64_t spare;              /* entries with a lower serial are needed no more, whether or not the newest is durable */
-    bool unnamed;                /* the name of the file may not be durable */
+    /* entries with a lower serial are needed no more, whether or not the newest is durable */
+    uint64_t spare;
+    bool unnamed; /* the name of the file may not be durable */
 };
 
 /* Fills in magic and checksums. */
@@ -67,22 +71,26 @@ bool sfid__mark_entry_good(const struct sfid__mark_entry *e);
 /* True if nothing but zeros is there: if that is all of the file, nothing was ever written. */
 bool sfid__mark_blank(const void *from, size_t n);
 
-/* All entries out of the blocks of a mark. What lies behind the first `size` bytes counts as zero. */
-void sfid__mark_gather(const void *blocks, size_t size, struct sfid__mark_entry all[SFID__MARK_ENTRIES]);
+/* All entries out of the blocks of a mark. What lies behind the first `size` bytes counts as
+ * zero. */
+void sfid__mark_gather(const void *blocks, size_t size,
+                       struct sfid__mark_entry all[SFID__MARK_ENTRIES]);
 
 /* False if no entry is good, or a seat has lost both of its own. */
-bool sfid__mark_read(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said);
+bool sfid__mark_read(const struct sfid__mark_entry all[SFID__MARK_ENTRIES],
+                     struct sfid__mark_said *said);
 
 /* The newer good entry of a seat; the second one if neither is good. */
 int sfid__mark_newest_of(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], unsigned seat);
 
 /*
- * The oldest entry that may be overwritten before the newest one is known to be durable. -1: there is none. Only where all entries
- * are good, for a process that is alone with the mark.
+ * The oldest entry that may be overwritten before the newest one is known to be durable. -1: there
+ * is none. Only where all entries are good, for a process that is alone with the mark.
  */
 int sfid__mark_spare(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], uint64_t spare);
 
-/* Copies an entry from a mapping, or into it. 0 or an errno, where a load or a store would be SIGBUS. */
+/* Copies an entry from a mapping, or into it. 0 or an errno, where a load or a store would be
+ * SIGBUS. */
 int sfid__mark_entry_copy(void *there, struct sfid__mark_entry *e, bool into);
 
 /* Makes all entries the same; the serials begin with the entry's. */

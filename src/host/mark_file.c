@@ -9,13 +9,16 @@
 
 typedef struct sfid__mark_entry entry;
 
-static char *mapped(struct sfid__disk *map, int which) { return (char *)map + (size_t)which * SFID__MARK_BLOCK; }
+static char *mapped(struct sfid__disk *map, int which) {
+    return (char *)map + (size_t)which * SFID__MARK_BLOCK;
+}
 
 /* Reads the entries of the file, not its blocks: a program may open with a small stack. */
 static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
     ssize_t n = 1;
-    for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++) /* behind the end there is nothing more to read */
+    /* behind the end there is nothing more to read */
+    for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++)
         n = pread(fd, &all[i], sizeof all[i], (off_t)i * SFID__MARK_BLOCK);
     return n < 0 ? errno : 0;
 }
@@ -31,7 +34,8 @@ int sfid__mark_file_blank(int fd, bool *blank) {
     char part[512];
     ssize_t n = 0;
     *blank = true;
-    for (off_t at = 0; *blank && at < SFID__MARK_SIZE && (n = pread(fd, part, sizeof part, at)) > 0; at += n)
+    for (off_t at = 0; *blank && at < SFID__MARK_SIZE && (n = pread(fd, part, sizeof part, at)) > 0;
+         at += n)
         *blank = sfid__mark_blank(part, (size_t)n);
     return n < 0 ? errno : 0;
 }
@@ -53,7 +57,9 @@ int sfid__mark_file_put(int fd, struct sfid__disk *map, int which, const entry *
     if (fd < 0) {
         entry copy = *e;
         const int why = sfid__mark_entry_copy(mapped(map, which), &copy, true);
-        return why == 0 && synced && msync(mapped(map, which), SFID__MARK_BLOCK, MS_SYNC) < 0 ? errno : why;
+        return why == 0 && synced && msync(mapped(map, which), SFID__MARK_BLOCK, MS_SYNC) < 0
+                   ? errno
+                   : why;
     }
     const ssize_t n = pwrite(fd, e, sizeof *e, (off_t)which * SFID__MARK_BLOCK);
     if (n != (ssize_t)sizeof *e)

@@ -13,7 +13,8 @@
 struct sfid__disk;
 
 /* All entries; what the file lacks is zero. fd -1: by the mapping. */
-int sfid__mark_file_read(int fd, struct sfid__disk *map, struct sfid__mark_entry all[SFID__MARK_ENTRIES]);
+int sfid__mark_file_read(int fd, struct sfid__disk *map,
+                         struct sfid__mark_entry all[SFID__MARK_ENTRIES]);
 
 /* Whether all of the file is blank. */
 int sfid__mark_file_blank(int fd, bool *blank);
@@ -22,6 +23,7 @@ int sfid__mark_file_blank(int fd, bool *blank);
 int sfid__mark_file_fill(int fd, struct sfid__mark_entry all[SFID__MARK_ENTRIES], bool synced);
 
 /* Writes one entry. fd -1: by the mapping. */
-int sfid__mark_file_put(int fd, struct sfid__disk *map, int which, const struct sfid__mark_entry *e, bool synced);
+int sfid__mark_file_put(int fd, struct sfid__disk *map, int which, const struct sfid__mark_entry *e,
+                        bool synced);
 
 #endif

@@ -10,16 +10,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do. waits: for its door. */
-static int try(struct sfid__slot *slot, const struct sfid__numbered *row, bool waits, const struct sfid__slot_want *want,
-               bool *goes_on, struct sfid__error *err) {
+/* Tries the slot row->number. 0 with the slot taken, or a code; *goes_on: another one may do.
+ * waits: for its door. */
+static int try(struct sfid__slot *slot, const struct sfid__numbered *row, bool waits,
+               const struct sfid__slot_want *want, bool *goes_on, struct sfid__error *err) {
     struct sfid__slot_want this = *want;
     struct sfid__dir dir;
     char name[24];
     *goes_on = false;
     this.until_ms = SFID__DOOR_LOOK;
     if (waits)
-        this.until_ms = SFID__MIN(want->until_ms, sfid__deadline_now_ms() + SFID__DOOR_MS); /* another slot may do as well */
+        /* another slot may do as well */
+        this.until_ms = SFID__MIN(want->until_ms, sfid__deadline_now_ms() + SFID__DOOR_MS);
     snprintf(name, sizeof name, "%" PRIu64, row->number);
     int rc = sfid__dir_open_sub(&dir, row->run, row->app, err);
     if (rc < 0)
@@ -31,15 +33,17 @@ static int try(struct sfid__slot *slot, const struct sfid__numbered *row, bool w
     return rc;
 }
 
-/* Tries the slots that the search names. rc: what trying the first one came to. Returns as sfid__numbered_take(), or SFID_EBUSY. */
-static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search, int rc,
-                   const struct sfid__slot_want *want, struct sfid__error *err) {
+/* Tries the slots that the search names. rc: what trying the first one came to. Returns as
+ * sfid__numbered_take(), or SFID_EBUSY. */
+static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct sfid__search *search,
+                   int rc, const struct sfid__slot_want *want, struct sfid__error *err) {
     bool busy = false, goes_on = true;
     for (uint64_t tries = 1; sfid__search_next(search, &row->number); tries++) {
         if (tries > 1 && sfid__deadline_now_ms() >= want->until_ms)
             return sfid__fail(err, SFID_ENOPID,
-                              "app \"%s\": no free slot was found in %s in time: %" PRIu64 " of %" PRIu64 " were tried", row->app,
-                              row->run->path, tries - 1, row->pids);
+                              "app \"%s\": no free slot was found in %s in time: %" PRIu64
+                              " of %" PRIu64 " were tried",
+                              row->app, row->run->path, tries - 1, row->pids);
         if (tries > 1)
             rc = try(slot, row, !sfid__search_may_pass(search, row->number), want, &goes_on, err);
         if (rc == SFID_EAGAIN)
@@ -60,9 +64,10 @@ static int try_all(struct sfid__slot *slot, struct sfid__numbered *row, struct s
     return busy ? SFID_EBUSY : err->code;
 }
 
-/* Goes on after the first slot. Only this needs the app's directory and its hints: a process alone on its host has that slot. */
-static int go_on(struct sfid__slot *slot, struct sfid__numbered *row, int rc, const struct sfid__slot_want *want,
-                 struct sfid__error *err) {
+/* Goes on after the first slot. Only this needs the app's directory and its hints: a process alone
+ * on its host has that slot. */
+static int go_on(struct sfid__slot *slot, struct sfid__numbered *row, int rc,
+                 const struct sfid__slot_want *want, struct sfid__error *err) {
     struct sfid__search search;
     struct sfid__dir app;
     if (sfid__dir_open_sub(&app, row->run, row->app, err) < 0)
@@ -74,12 +79,13 @@ static int go_on(struct sfid__slot *slot, struct sfid__numbered *row, int rc, co
     if (rc != SFID_EBUSY)
         return rc;
     return sfid__fail(err, SFID_ENOPID,
-                      "app \"%s\": %" PRIu64 " processes of this host hold a slot each in %s, and there are no more pids", row->app,
-                      row->pids, row->run->path);
+                      "app \"%s\": %" PRIu64
+                      " processes of this host hold a slot each in %s, and there are no more pids",
+                      row->app, row->pids, row->run->path);
 }
 
-int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
-                        struct sfid__error *err) {
+int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row,
+                        const struct sfid__slot_want *want, struct sfid__error *err) {
     bool goes_on;
     row->over->count = 0;
     row->number = 0;
@@ -91,6 +97,7 @@ int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, con
 
 void sfid__numbered_leave(const struct sfid__slot *slot) {
     uint64_t number;
-    if (slot->dir.path && sfid__number(slot->name, strlen(slot->name), UINT64_MAX, &number) && number > 0)
+    if (slot->dir.path && sfid__number(slot->name, strlen(slot->name), UINT64_MAX, &number) &&
+        number > 0)
         sfid__hint_free(slot->dir.path, number);
 }

@@ -18,12 +18,13 @@ struct sfid__numbered {
 };
 
 /*
- * Takes a free slot of an app, and passes over slots whose files cannot be used. want->pid is SFID__ANY_PID, and
- * want->until_ms the end of the whole search. Returns 0, SFID_ESTATE, SFID_ENOMEM, or SFID_ENOPID if as many processes of this host
- * hold a slot as there are pids, or time is over.
+ * Takes a free slot of an app, and passes over slots whose files cannot be used. want->pid is
+ * SFID__ANY_PID, and want->until_ms the end of the whole search. Returns 0, SFID_ESTATE,
+ * SFID_ENOMEM, or SFID_ENOPID if as many processes of this host hold a slot as there are pids, or
+ * time is over.
  */
-int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row, const struct sfid__slot_want *want,
-                        struct sfid__error *err);
+int sfid__numbered_take(struct sfid__slot *slot, struct sfid__numbered *row,
+                        const struct sfid__slot_want *want, struct sfid__error *err);
 
 /* Before the slot is left for good, by the last process that has it: notes that it is free. */
 void sfid__numbered_leave(const struct sfid__slot *slot);

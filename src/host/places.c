@@ -9,7 +9,8 @@
 
 #define MAKER_MS 500 /* how long another process may take to make the machine ID */
 
-/* Pages and marks have the same names. If one directory serves both, pages get a subdirectory whose name no app can have. */
+/* Pages and marks have the same names. If one directory serves both, pages get a subdirectory whose
+ * name no app can have. */
 static int keep_apart(struct sfid__dir *run, struct sfid__error *err) {
     struct sfid__dir both = *run;
     *run = (struct sfid__dir)SFID__DIR_NONE;
@@ -21,15 +22,18 @@ static int keep_apart(struct sfid__dir *run, struct sfid__error *err) {
 /* Runs before anything is made: the limit would cut a write off and leave half a file. */
 static int check_file_size(struct sfid__error *err) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur >= SFID__MAP_SIZE)
+    if (getrlimit(RLIMIT_FSIZE, &limit) < 0 || limit.rlim_cur == RLIM_INFINITY ||
+        limit.rlim_cur >= SFID__MAP_SIZE)
         return 0;
     return sfid__fail(err, SFID_ESTATE,
-                      "the limit on the size of files (RLIMIT_FSIZE, `ulimit -f`) is %" PRIu64 " bytes; a slot file needs %u",
+                      "the limit on the size of files (RLIMIT_FSIZE, `ulimit -f`) is %" PRIu64
+                      " bytes; a slot file needs %u",
                       (uint64_t)limit.rlim_cur, SFID__MAP_SIZE);
 }
 
 /* Reads the machine ID of a run directory, from a subdirectory whose name no app can have. */
-static int read_run(const struct sfid__dir *run, int64_t until_ms, char machine[SFID__MACHINE_ID], struct sfid__error *err) {
+static int read_run(const struct sfid__dir *run, int64_t until_ms, char machine[SFID__MACHINE_ID],
+                    struct sfid__error *err) {
     struct sfid__dir place;
     int rc = sfid__dir_open_sub(&place, run, ".state", err);
     if (rc < 0)
@@ -39,8 +43,10 @@ static int read_run(const struct sfid__dir *run, int64_t until_ms, char machine[
     return rc;
 }
 
-int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state, char machine[SFID__MACHINE_ID], const sfid_options *opt,
-                      struct sfid__error *stateless, struct sfid__error *untrusted, struct sfid__error *err) {
+int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state,
+                      char machine[SFID__MACHINE_ID], const sfid_options *opt,
+                      struct sfid__error *stateless, struct sfid__error *untrusted,
+                      struct sfid__error *err) {
     const int64_t until_ms = sfid__deadline_now_ms() + SFID__MIN(MAKER_MS, opt->open_timeout_ms);
     untrusted->code = 0;
     *run = *state = (struct sfid__dir)SFID__DIR_NONE;

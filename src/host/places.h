@@ -24,7 +24,9 @@
  * none: with the run directory, or with leases of a server, a pid is lost if
  * somebody does that, and no ID is issued twice.
  */
-int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state, char machine[SFID__MACHINE_ID], const sfid_options *opt,
-                      struct sfid__error *stateless, struct sfid__error *untrusted, struct sfid__error *err);
+int sfid__places_open(struct sfid__dir *run, struct sfid__dir *state,
+                      char machine[SFID__MACHINE_ID], const sfid_options *opt,
+                      struct sfid__error *stateless, struct sfid__error *untrusted,
+                      struct sfid__error *err);
 
 #endif

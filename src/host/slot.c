@@ -51,8 +51,9 @@
 #include <unistd.h>
 
 #define BLOCK SFID__SLOT_BLOCK
-#define ASKERS 4     /* of a process, for a directory */
-#define ASKS_EACH 64 /* and one of so many slots, so that some are left when the first ones are closed */
+#define ASKERS 4 /* of a process, for a directory */
+/* and one of so many slots, so that some are left when the first ones are closed */
+#define ASKS_EACH 64
 
 /* ---- a file that is there ------------------------------------------------ */
 
@@ -65,9 +66,10 @@ static void close_own(struct sfid__record *r) {
     sfid__record_leave(r, true);
 }
 
-/* Maps a locked file if its content is good; otherwise sets slot->put_aside. Returns 0, or an error that is not due to the file. */
-static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
-                  struct sfid__error *err) {
+/* Maps a locked file if its content is good; otherwise sets slot->put_aside. Returns 0, or an error
+ * that is not due to the file. */
+static int attach(struct sfid__slot *slot, int fd, const struct stat *st,
+                  const struct sfid__slot_want *want, struct sfid__error *err) {
     struct sfid__slot_found found;
     if (sfid__slot_judge(slot, fd, st, want, &found, err) < 0)
         return err->code;
@@ -81,20 +83,23 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st, const 
     if (slot->records > 0) {
         if (slot->mapped_before) /* (5) */
             close_own(&slot->page->records[slot->records - 1]);
-        /* Relaxed: alone with the page, and threads get the address of the record with a release. */
+        /* Relaxed: alone with the page, and threads get the address of the record with a
+         * release. */
         atomic_store_explicit(&slot->page->current, slot->records - 1, memory_order_relaxed);
     }
     sfid__page_reset_keeper(slot->page);
     return 0;
 }
 
-int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want,
+                           struct sfid__error *err) {
     struct stat st;
     const int fd = sfid__file_lock(&slot->dir, slot->name, false, &st, err);
     if (fd < 0)
         return err->code ? err->code : sfid__slot_make_file(slot, want->layout, NULL, err);
     slot->held.id = sfid__file_id(&st);
-    if (slot->held.kind == SFID__HELD_OWN && st.st_nlink > 1) /* all that shared the page are gone, and no other is to come to it */
+    /* all that shared the page are gone, and no other is to come to it */
+    if (slot->held.kind == SFID__HELD_OWN && st.st_nlink > 1)
         sfid__file_remove_others(&slot->dir, slot->name, &slot->held.id);
     int rc = attach(slot, fd, &st, want, err);
     if (rc == 0 && !slot->put_aside[0])
@@ -105,16 +110,19 @@ int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want
     return rc;
 }
 
-/* The number of the door comes from the slot's name. Two names with one number only wait for each other. */
-int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms, struct sfid__error *err) {
+/* The number of the door comes from the slot's name. Two names with one number only wait for each
+ * other. */
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms,
+                    struct sfid__error *err) {
     return sfid__door_enter(dir, sfid__hash(SFID__HASH_SEED, name, strlen(name)), until_ms, err);
 }
 
 /*
- * The door is needed even if the caller holds the mark of the pid. A process with another state directory may hold that pid's
- * mark there; both would find no page and make one.
+ * The door is needed even if the caller holds the mark of the pid. A process with another state
+ * directory may hold that pid's mark there; both would find no page and make one.
  */
-static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err) {
+static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *want,
+                        struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, want->until_ms, err);
     if (door < 0)
         return err->code;
@@ -123,7 +131,8 @@ static int take_by_door(struct sfid__slot *slot, const struct sfid__slot_want *w
     return rc;
 }
 
-/* Slots of this process that ask, by directory. A child has a copy, as it has of the descriptors. */
+/* Slots of this process that ask, by directory. A child has a copy, as it has of the
+ * descriptors. */
 static _Atomic int askers[256];
 
 static _Atomic int *askers_of(const struct sfid__slot *slot) {
@@ -131,13 +140,14 @@ static _Atomic int *askers_of(const struct sfid__slot *slot) {
 }
 
 /*
- * Asks systemd-tmpfiles to keep out of the directory. Few of a process's slots do that: the kernel goes through all locks of
- * a directory whenever a descriptor of it is locked or closed. It gives no right, so a refusal does not matter. Relaxed: how many
- * ask decides nothing.
+ * Asks systemd-tmpfiles to keep out of the directory. Few of a process's slots do that: the kernel
+ * goes through all locks of a directory whenever a descriptor of it is locked or closed. It gives
+ * no right, so a refusal does not matter. Relaxed: how many ask decides nothing.
  */
 static void ask_cleaners(struct sfid__slot *slot) {
     static _Atomic unsigned slots;
-    const bool one_of_many = atomic_fetch_add_explicit(&slots, 1, memory_order_relaxed) % ASKS_EACH == 0;
+    const bool one_of_many =
+        atomic_fetch_add_explicit(&slots, 1, memory_order_relaxed) % ASKS_EACH == 0;
     _Atomic int *ask = askers_of(slot);
     if (atomic_load_explicit(ask, memory_order_relaxed) >= ASKERS && !one_of_many)
         return;
@@ -158,8 +168,8 @@ void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char
     ask_cleaners(slot);
 }
 
-int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
-                    struct sfid__error *err) {
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name,
+                    const struct sfid__slot_want *want, struct sfid__error *err) {
     begin(slot, dir, name);
     const int rc = take_by_door(slot, want, err);
     if (rc < 0) {
@@ -172,7 +182,8 @@ int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *
     return 0;
 }
 
-uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want) {
+uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name,
+                             const struct sfid__slot_want *want) {
     const struct sfid__slot slot = {.dir = *dir};
     struct sfid__slot_found found = {.position = 0};
     struct sfid__error ignored;
@@ -180,7 +191,8 @@ uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, cons
     const int fd = sfid__file_look(dir, name);
     if (fd < 0)
         return 0;
-    const bool known = fstat(fd, &st) == 0 && sfid__slot_judge(&slot, fd, &st, want, &found, &ignored) == 0 && !found.bad;
+    const bool known = fstat(fd, &st) == 0 &&
+                       sfid__slot_judge(&slot, fd, &st, want, &found, &ignored) == 0 && !found.bad;
     close(fd);
     return known ? found.position : 0;
 }
@@ -196,7 +208,8 @@ bool sfid__slot_in_place(const struct sfid__slot *slot) {
 }
 
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err) {
-    /* Another keeper may have records there by now, or may have left a block without memory in which this one begins. */
+    /* Another keeper may have records there by now, or may have left a block without memory in
+     * which this one begins. */
     const bool beside = !sfid__held_alone(&slot->held);
     const off_t from = (off_t)(sfid__page_bytes(i) + (beside ? 0 : BLOCK - 1)) / BLOCK * BLOCK;
     const off_t to = (off_t)(sfid__page_bytes(i + 1) + BLOCK - 1) / BLOCK * BLOCK;
@@ -204,7 +217,8 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
         return 0;
     const int fd = sfid__slot_open_again(slot);
     int why = fd < 0 ? errno : 0;
-    if (why != 0 && sfid__mapping_populate(slot->map, (size_t)from, (size_t)to)) /* somebody removed the file */
+    /* somebody removed the file */
+    if (why != 0 && sfid__mapping_populate(slot->map, (size_t)from, (size_t)to))
         return 0;
     if (why == 0 && beside)
         why = fallocate(fd, 0, from, to - from) < 0 ? errno : 0;
@@ -212,12 +226,15 @@ int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *
         why = sfid__slot_write_blocks(fd, from, to);
     if (fd >= 0)
         close(fd);
-    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s", slot->dir.path, slot->name) : 0;
+    return why ? sfid__fail_errno(err, SFID_ESTATE, why, "cannot extend slot file %s/%s",
+                                  slot->dir.path, slot->name)
+               : 0;
 }
 
 /* ---- more records ---------------------------------------------------------- */
 
-static int slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
+static int slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried,
+                        struct sfid__error *err) {
     struct sfid__slot old = *slot;
     slot->held.fd = 0;
     slot->map = NULL;
@@ -231,7 +248,8 @@ static int slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__r
     return 0;
 }
 
-int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err) {
+int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried,
+                       struct sfid__error *err) {
     const int door = sfid__slot_door(slot->name, &slot->dir, 0, err);
     const int rc = door < 0 ? err->code : slot_replace(slot, layout, carried, err);
     sfid__door_leave(door);
@@ -243,9 +261,12 @@ int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__re
 bool sfid__slot_is_last(struct sfid__slot *slot) {
     struct sfid__error ignored;
     struct sfid__dir dir = SFID__DIR_NONE;
-    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0 ? -1 : sfid__slot_door(slot->name, &dir, 0, &ignored);
+    const int door = sfid__dir_reopen(&dir, slot->dir.path, &ignored) < 0
+                         ? -1
+                         : sfid__slot_door(slot->name, &dir, 0, &ignored);
     const int fd = door < 0 ? -1 : sfid__slot_map_again(slot);
-    const bool last = fd < 0 ? sfid__family_is_last(&slot->family) : sfid__held_is_last(&slot->held, fd, true, 0);
+    const bool last =
+        fd < 0 ? sfid__family_is_last(&slot->family) : sfid__held_is_last(&slot->held, fd, true, 0);
     sfid__door_leave(door);
     sfid__dir_close(&dir);
     return last;
@@ -254,13 +275,15 @@ bool sfid__slot_is_last(struct sfid__slot *slot) {
 void sfid__slot_leave(struct sfid__slot *slot) {
     if (slot->page == NULL)
         return;
-    /* A child may append more records; this process does not use those. Looked at before the page is mapped again: memory that is
-       not touched there costs nothing. */
+    /* A child may append more records; this process does not use those. Looked at before the page
+     * is mapped again: memory that is not touched there costs nothing. */
     const uint32_t records = SFID__MAX(slot->records, sfid__page_index(slot->page) + 1);
     const int fd = sfid__slot_map_again(slot);
     if (fd < 0) {
         sfid__mapping_close(slot->map, records); /* stays in use: only late threads need it */
-    } else { /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a file under two names */
+        /* narrowed after all of it was mapped: valgrind's account breaks down if one mapping has a
+         * file under two names */
+    } else {
         sfid__mapping_narrow(slot->map, records);
         close(fd);
     }
@@ -272,10 +295,12 @@ void sfid__slot_leave(struct sfid__slot *slot) {
     slot->map = NULL;
 }
 
-/* A daemon may have closed our descriptor, and opened its own with the same number. That one stays open. */
+/* A daemon may have closed our descriptor, and opened its own with the same number. That one stays
+ * open. */
 static void close_dir(struct sfid__slot *slot) {
     struct stat now;
-    if (slot->dir.fd >= 0 && (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir.device || now.st_ino != slot->dir.inode))
+    if (slot->dir.fd >= 0 && (fstat(slot->dir.fd, &now) < 0 || now.st_dev != slot->dir.device ||
+                              now.st_ino != slot->dir.inode))
         slot->dir.fd = -1;
     if (slot->asks)
         atomic_fetch_sub_explicit(askers_of(slot), 1, memory_order_relaxed); /* as above */

@@ -25,14 +25,16 @@
  *
  * Returns 0, SFID_EBUSY, SFID_ESTATE or SFID_ENOMEM.
  */
-int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
-                    struct sfid__error *err);
+int sfid__slot_take(struct sfid__slot *slot, struct sfid__dir *dir, const char *name,
+                    const struct sfid__slot_want *want, struct sfid__error *err);
 
 /*
- * Returns the word that the pid want->pid has come to, by the page of the slot `name`; 0 if there is no page, or none that can be
- * used. It takes no lock and changes nothing, so a page in use may seem worse than it is.
+ * Returns the word that the pid want->pid has come to, by the page of the slot `name`; 0 if there
+ * is no page, or none that can be used. It takes no lock and changes nothing, so a page in use may
+ * seem worse than it is.
  */
-uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want);
+uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name,
+                             const struct sfid__slot_want *want);
 
 /*
  * Takes part in the slot `name`, which any number of processes may have at once.
@@ -43,8 +45,8 @@ uint64_t sfid__slot_furthest(const struct sfid__dir *dir, const char *name, cons
  * Returns as sfid__slot_take(). SFID_EBUSY: a process begins or ends the slot, so
  * it is to be tried again. SFID_ELAYOUT: the others have another layout.
  */
-int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *name, const struct sfid__slot_want *want,
-                    bool *live, struct sfid__error *err);
+int sfid__slot_join(struct sfid__slot *slot, struct sfid__dir *dir, const char *name,
+                    const struct sfid__slot_want *want, bool *live, struct sfid__error *err);
 int sfid__slot_share(struct sfid__slot *slot, struct sfid__error *err);
 
 /*
@@ -65,34 +67,42 @@ struct sfid__slot_naming {
     struct sfid__slot_found found;
 };
 
-int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name, const struct sfid__slot_want *want,
-                          struct sfid__slot_naming *n, struct sfid__error *err);
-int sfid__slot_name_end(struct sfid__slot *slot, const struct sfid__slot_naming *n, bool take, struct sfid__error *err);
+int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name,
+                          const struct sfid__slot_want *want, struct sfid__slot_naming *n,
+                          struct sfid__error *err);
+int sfid__slot_name_end(struct sfid__slot *slot, const struct sfid__slot_naming *n, bool take,
+                        struct sfid__error *err);
 
-/* The steps of a take, for slot_share.c: begins with the directory, enters the door of a name, and takes the slot inside it. */
+/* The steps of a take, for slot_share.c: begins with the directory, enters the door of a name, and
+ * takes the slot inside it. */
 void sfid__slot_begin(struct sfid__slot *slot, struct sfid__dir *dir, const char *name);
-int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms, struct sfid__error *err);
-int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want, struct sfid__error *err);
+int sfid__slot_door(const char *name, const struct sfid__dir *dir, int64_t until_ms,
+                    struct sfid__error *err);
+int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want,
+                           struct sfid__error *err);
 
 /*
- * Replaces the file by a new one. Its page is empty or begins with a record of the old one, closed. On failure the slot has the
- * old page still. carried: that record, or NULL. Returns as sfid__slot_take().
+ * Replaces the file by a new one. Its page is empty or begins with a record of the old one, closed.
+ * On failure the slot has the old page still. carried: that record, or NULL. Returns as
+ * sfid__slot_take().
  */
-int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried, struct sfid__error *err);
+int sfid__slot_replace(struct sfid__slot *slot, uint64_t layout, struct sfid__record *carried,
+                       struct sfid__error *err);
 
 /* True if the path of the slot still leads to its file. */
 bool sfid__slot_in_place(const struct sfid__slot *slot);
 
 /*
- * Puts memory behind record i, which is below SFID__PAGE_RECORDS. Of a slot that others have, nothing that is there is
- * touched. Returns 0 or SFID_ESTATE.
+ * Puts memory behind record i, which is below SFID__PAGE_RECORDS. Of a slot that others have,
+ * nothing that is there is touched. Returns 0 or SFID_ESTATE.
  */
 int sfid__slot_reserve(struct sfid__slot *slot, uint32_t i, struct sfid__error *err);
 
 /*
- * Finds out whether this process is the last that holds the slot, as sfid__mark_is_last() does for a mark. Only for slots taken
- * with SFID__ANY_PID. If the file is gone, the family decides (family.h). Also false if it cannot be known. After true this process
- * has the lock alone until sfid__slot_leave(). After false it has given up its share, or does so there.
+ * Finds out whether this process is the last that holds the slot, as sfid__mark_is_last() does for
+ * a mark. Only for slots taken with SFID__ANY_PID. If the file is gone, the family decides
+ * (family.h). Also false if it cannot be known. After true this process has the lock alone until
+ * sfid__slot_leave(). After false it has given up its share, or does so there.
  */
 bool sfid__slot_is_last(struct sfid__slot *slot);
 
@@ -103,7 +113,8 @@ bool sfid__slot_is_last(struct sfid__slot *slot);
  */
 void sfid__slot_leave(struct sfid__slot *slot);
 
-/* Leaves the slot and closes its directory. May be called on a zeroed slot and after sfid__slot_leave(). */
+/* Leaves the slot and closes its directory. May be called on a zeroed slot and after
+ * sfid__slot_leave(). */
 void sfid__slot_drop(struct sfid__slot *slot);
 
 #endif

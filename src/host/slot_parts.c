@@ -22,9 +22,10 @@
 /* ---- identity of a file -------------------------------------------------- */
 
 /*
- * What statx(2) tells, as in linux/stat.h, which does not go with every C library's header. It is not asked through the C library:
- * all that share a page have to find the same, and musl has statx() since 1.2.5. A kernel before 4.11 has none (ENOSYS), and a
- * sandbox that is older than the call refuses it (EPERM): then nothing is known, as on a file system that notes no such time.
+ * What statx(2) tells, as in linux/stat.h, which does not go with every C library's header. It is
+ * not asked through the C library: all that share a page have to find the same, and musl has
+ * statx() since 1.2.5. A kernel before 4.11 has none (ENOSYS), and a sandbox that is older than the
+ * call refuses it (EPERM): then nothing is known, as on a file system that notes no such time.
  */
 struct told {
     uint32_t mask, before[19];
@@ -34,7 +35,8 @@ struct told {
 
 #define BORN 0x800
 
-static_assert(offsetof(struct told, born_s) == 80 && sizeof(struct told) == 256, "as the kernel has it");
+static_assert(offsetof(struct told, born_s) == 80 && sizeof(struct told) == 256,
+              "as the kernel has it");
 
 /* The header that this file should have, but for nonce and checksum. */
 int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
@@ -42,7 +44,8 @@ int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
     struct told told = {.mask = 0};
     if (fstat(fd, &st) < 0)
         return errno;
-    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, BORN, &told) < 0 && errno != ENOSYS && errno != EPERM)
+    if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, BORN, &told) < 0 && errno != ENOSYS &&
+        errno != EPERM)
         return errno;
     *id = (struct sfid__page_id){.layout = layout, .device = st.st_dev, .inode = st.st_ino};
     if (told.mask & BORN) {
@@ -55,8 +58,8 @@ int sfid__slot_expect(int fd, uint64_t layout, struct sfid__page_id *id) {
 int sfid__slot_map(struct sfid__slot *slot, int fd, uint64_t nonce, struct sfid__error *err) {
     slot->map = sfid__mapping_take(fd, nonce, &slot->mapped_before);
     if (slot->map == NULL)
-        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno, "cannot map %s/%s", slot->dir.path,
-                                slot->name);
+        return sfid__fail_errno(err, errno == ENOMEM ? SFID_ENOMEM : SFID_ESTATE, errno,
+                                "cannot map %s/%s", slot->dir.path, slot->name);
     slot->page = slot->map->page;
     return 0;
 }
@@ -73,7 +76,8 @@ int sfid__slot_write_blocks(int fd, off_t from, off_t to) {
     return 0;
 }
 
-static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__record *last, struct sfid__error *err) {
+static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfid__record *last,
+                    struct sfid__error *err) {
     struct sfid__page_id id;
     int why = sfid__slot_write_blocks(fd, 0, BLOCK);
     if (why == 0 && ftruncate(fd, SFID__MAP_SIZE) < 0)
@@ -83,7 +87,8 @@ static int fill_new(struct sfid__slot *slot, int fd, uint64_t layout, struct sfi
     if (why == 0 && flock(fd, LOCK_EX | LOCK_NB) < 0)
         why = errno;
     if (why)
-        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+        return sfid__fail_errno(err, SFID_ESTATE, why, "cannot make slot file %s/%s",
+                                slot->dir.path, slot->name);
     sfid__random(&id.nonce, sizeof id.nonce);
     id.nonce |= 1; /* never 0 */
     slot->held.id = (struct sfid__file_id){id.device, id.inode};
@@ -113,19 +118,23 @@ static void undo_new(struct sfid__slot *slot, const char *temp) {
  * so the name never leads to a file that is not complete. First it removes the
  * file of a process that was killed in here.
  */
-int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__record *last, struct sfid__error *err) {
+int sfid__slot_make_file(struct sfid__slot *slot, uint64_t layout, struct sfid__record *last,
+                         struct sfid__error *err) {
     char temp[SFID__TEMP_NAME];
     sfid__file_maker_name(&slot->dir, temp, slot->name);
-    const int fd = sfid__fd_above_standard(openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    const int fd = sfid__fd_above_standard(
+        openat(slot->dir.fd, temp, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (fd < 0)
-        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s", slot->dir.path, slot->name);
+        return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot make slot file %s/%s",
+                                slot->dir.path, slot->name);
     int rc = fill_new(slot, fd, layout, last, err);
     if (rc < 0)
         close(fd);
     else
         rc = sfid__held_begin(&slot->held, &slot->dir, temp, fd, NULL, err);
     if (rc == 0 && renameat(slot->dir.fd, temp, slot->dir.fd, slot->name) < 0)
-        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s", slot->dir.path, slot->name);
+        rc = sfid__fail_errno(err, SFID_ESTATE, errno, "cannot rename the new slot file to %s/%s",
+                              slot->dir.path, slot->name);
     if (rc < 0)
         undo_new(slot, temp);
     return rc;
@@ -142,8 +151,9 @@ size_t sfid__slot_backed_bytes(int fd, const struct stat *st) {
 }
 
 /* Says why a page cannot be used; NULL if it can. */
-static const char *judge_page(const struct sfid__page *page, size_t bytes, const struct sfid__page_id *id,
-                              const struct sfid__slot_want *want, struct sfid__slot_found *found) {
+static const char *judge_page(const struct sfid__page *page, size_t bytes,
+                              const struct sfid__page_id *id, const struct sfid__slot_want *want,
+                              struct sfid__slot_found *found) {
     const char *why = sfid__page_check(page, id, bytes, &found->records);
     const uint32_t n = why ? 0 : found->records;
     if (n > 0 && want->pid != SFID__ANY_PID && sfid__record_pid(&page->records[n - 1]) != want->pid)
@@ -157,12 +167,16 @@ static const char *judge_page(const struct sfid__page *page, size_t bytes, const
     return NULL;
 }
 
-/* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the file. */
-int sfid__slot_judge(const struct sfid__slot *slot, int fd, const struct stat *st, const struct sfid__slot_want *want,
-                     struct sfid__slot_found *found, struct sfid__error *err) {
+/* Judges a locked file by a copy, before any mapping. Returns 0, or an error that is not due to the
+ * file. */
+int sfid__slot_judge(const struct sfid__slot *slot, int fd, const struct stat *st,
+                     const struct sfid__slot_want *want, struct sfid__slot_found *found,
+                     struct sfid__error *err) {
     struct sfid__page_id id;
     const size_t bytes = sfid__slot_backed_bytes(fd, st);
-    *found = (struct sfid__slot_found){.bad = st->st_size == SFID__MAP_SIZE ? "it is too short" : "it has another version or size"};
+    *found = (struct sfid__slot_found){.bad = st->st_size == SFID__MAP_SIZE
+                                                  ? "it is too short"
+                                                  : "it has another version or size"};
     if (bytes < BLOCK)
         return 0;
     int why_not = sfid__slot_expect(fd, want->layout, &id);
@@ -174,7 +188,9 @@ int sfid__slot_judge(const struct sfid__slot *slot, int fd, const struct stat *s
     if (why_not == 0)
         found->bad = judge_page(copy, bytes, &id, want, found);
     free(copy);
-    return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s", slot->dir.path, slot->name) : 0;
+    return why_not ? sfid__fail_errno(err, SFID_ESTATE, why_not, "cannot read %s/%s",
+                                      slot->dir.path, slot->name)
+                   : 0;
 }
 
 /*

@@ -38,10 +38,11 @@ static bool read_ipv4(const struct sockaddr *addr, uint64_t *value) {
 }
 
 /* The list has all hardware addresses first, by interface number, and then the IPv4 addresses. */
-static const struct ifaddrs *find_interface(const struct ifaddrs *all, const char *interface, bool up, reader *read,
-                                            uint64_t *value) {
+static const struct ifaddrs *find_interface(const struct ifaddrs *all, const char *interface,
+                                            bool up, reader *read, uint64_t *value) {
     for (const struct ifaddrs *a = all; a; a = a->ifa_next) {
-        const bool wanted = interface ? strcmp(a->ifa_name, interface) == 0 : (a->ifa_flags & IFF_LOOPBACK) == 0;
+        const bool wanted =
+            interface ? strcmp(a->ifa_name, interface) == 0 : (a->ifa_flags & IFF_LOOPBACK) == 0;
         if (wanted && a->ifa_addr && (!up || (a->ifa_flags & IFF_UP)) && read(a->ifa_addr, value))
             return a;
     }
@@ -52,8 +53,8 @@ static int address(const char *interface, reader *read, uint64_t *value) {
     struct ifaddrs *all;
     if (getifaddrs(&all) < 0)
         return errno == ENOMEM ? SFID_ENOMEM : SFID_EUNSUPPORTED;
-    const bool found =
-        find_interface(all, interface, interface == NULL, read, value) || find_interface(all, interface, false, read, value);
+    const bool found = find_interface(all, interface, interface == NULL, read, value) ||
+                       find_interface(all, interface, false, read, value);
     freeifaddrs(all);
     return found ? 0 : interface ? SFID_EINVAL : SFID_EUNSUPPORTED;
 }

@@ -13,7 +13,8 @@ uint64_t sfid__layout_fingerprint(const sfid_layout *l) {
     return sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
 }
 
-sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, int64_t epoch_ms) {
+sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned seq_bits,
+                              uint32_t unit_ms, int64_t epoch_ms) {
     return (sfid_layout){
         .epoch_ms = epoch_ms,
         .unit_ms = unit_ms,
@@ -28,9 +29,13 @@ sfid_layout sfid__layout_make(unsigned time_bits, unsigned pid_bits, unsigned se
     };
 }
 
-int sfid_layout_check(const sfid_layout *l) { return sfid_inline_layout_check(sfid__layout_or_default(l)); }
+int sfid_layout_check(const sfid_layout *l) {
+    return sfid_inline_layout_check(sfid__layout_or_default(l));
+}
 
-int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out) { return sfid_inline_parse(sfid__layout_or_default(l), id, out); }
+int sfid_parse(const sfid_layout *l, int64_t id, sfid_parts *out) {
+    return sfid_inline_parse(sfid__layout_or_default(l), id, out);
+}
 
 int sfid_parse_n(const sfid_layout *l, const int64_t *ids, size_t n, sfid_parts *out) {
     if (n == 0)
@@ -65,11 +70,14 @@ int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms) {
     return sfid_layout_check(l) < 0 ? SFID_EINVAL : sfid_inline_max_at(l, unix_ms);
 }
 
-void sfid__layout_say_outside(const sfid_layout *l, uint64_t end, int64_t now_ms, char *out, size_t size) {
+void sfid__layout_say_outside(const sfid_layout *l, uint64_t end, int64_t now_ms, char *out,
+                              size_t size) {
     char clock[SFID__TIME_TEXT], bound[SFID__TIME_TEXT];
     const bool early = now_ms < l->epoch_ms;
     sfid__time_text(now_ms, SFID__ANOTHER_DAY, clock);
     sfid__time_text(early ? l->epoch_ms : sfid__tick_begin_ms(l, end), SFID__ANOTHER_DAY, bound);
-    snprintf(out, size, early ? "the clock says %s, before the layout's epoch (%s)" : "the clock says %s; the layout ends at %s",
+    snprintf(out, size,
+             early ? "the clock says %s, before the layout's epoch (%s)"
+                   : "the clock says %s; the layout ends at %s",
              clock, bound);
 }

@@ -5,7 +5,8 @@
 
 #include "id/layout.h"
 
-/* Reads Unix milliseconds with an optional minus. Returns a pointer behind them, or NULL if there are none. */
+/* Reads Unix milliseconds with an optional minus. Returns a pointer behind them, or NULL if there
+ * are none. */
 const char *sfid__read_epoch(const char *p, int64_t *epoch_ms);
 
 #endif

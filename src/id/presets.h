@@ -10,8 +10,9 @@
 struct sfid__preset {
     const char *name;
     sfid_layout layout;
-    const char *time, *pid_high, *pid_low, *seq; /* the fields' own words; layout.pid_low bits of the pid are called pid_low */
-    uint64_t first_pid;                          /* the lowest pid that its makers assign */
+    /* the fields' own words; layout.pid_low bits of the pid are called pid_low */
+    const char *time, *pid_high, *pid_low, *seq;
+    uint64_t first_pid; /* the lowest pid that its makers assign */
 };
 
 /* Preset i, from 0; NULL past the last. */

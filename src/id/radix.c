@@ -3,7 +3,8 @@
 #include "id/radix.h"
 
 #define NONE SFID__NO_DIGIT
-#define NONE16 NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
+#define NONE16 \
+    NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE, NONE
 
 /* clang-format off */
 const uint8_t sfid__hex_values[256] = {
@@ -27,7 +28,8 @@ const uint8_t sfid__base62_values[256] = {
     NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16, NONE16,
 };
 
-/* Douglas Crockford, "Base 32": no I, L, O and U; the first three are read as the digits they look like. */
+/* Douglas Crockford, "Base 32": no I, L, O and U; the first three are read as the digits they look
+ * like. */
 const uint8_t sfid__base32_values[256] = {
     NONE16, NONE16, NONE16,
     0, 1, 2, 3, 4, 5, 6, 7, 8, 9, NONE, NONE, NONE, NONE, NONE, NONE,
@@ -53,11 +55,20 @@ const uint8_t sfid__base58_values[256] = {
 static const struct sfid__form forms[] = {
     [SFID_DEC] = {"dec", "0123456789", sfid__hex_values, 10, {20, 39}, {1, 1}},
     [SFID_HEX] = {"hex", "0123456789abcdef", sfid__hex_values, 16, {16, 32}, {16, 32}},
-    [SFID_BASE62] =
-        {"base62", "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz", sfid__base62_values, 62, {11, 22}, {11, 22}},
-    [SFID_BASE32] = {"base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", sfid__base32_values, 32, {13, 26}, {13, 26}},
-    [SFID_BASE58] =
-        {"base58", "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz", sfid__base58_values, 58, {11, 22}, {11, 22}},
+    [SFID_BASE62] = {"base62",
+                     "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz",
+                     sfid__base62_values,
+                     62,
+                     {11, 22},
+                     {11, 22}},
+    [SFID_BASE32] =
+        {"base32", "0123456789ABCDEFGHJKMNPQRSTVWXYZ", sfid__base32_values, 32, {13, 26}, {13, 26}},
+    [SFID_BASE58] = {"base58",
+                     "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
+                     sfid__base58_values,
+                     58,
+                     {11, 22},
+                     {11, 22}},
     [SFID_UUID] = {"uuid", "0123456789abcdef", sfid__hex_values, 0, {0, 36}, {0, 36}},
     [SFID_BYTES] = {"bytes", NULL, NULL, 0, {8, 16}, {8, 16}},
 };
@@ -70,10 +81,13 @@ const char *sfid_form_name(sfid_form form) { return sfid__form(form) ? forms[for
 
 /* ---- what is wrong with a text ------------------------------------------- */
 
-static bool is_digit(const struct sfid__form *form, char c) { return form->value[(unsigned char)c] < form->base; }
+static bool is_digit(const struct sfid__form *form, char c) {
+    return form->value[(unsigned char)c] < form->base;
+}
 
 /* Finds the first wrong byte, or the digit that makes the value too large. */
-static int explain_number(const struct sfid__form *form, const char *text, size_t len, enum sfid__width width, size_t *at) {
+static int explain_number(const struct sfid__form *form, const char *text, size_t len,
+                          enum sfid__width width, size_t *at) {
     for (size_t i = 0; i < len; i++)
         if (!is_digit(form, text[i])) {
             *at = i;
@@ -93,7 +107,8 @@ static bool is_hyphen(size_t at) { return at == 8 || at == 13 || at == 18 || at 
 
 static int explain_uuid(const struct sfid__form *form, const char *text, size_t len, size_t *at) {
     size_t i = 0;
-    while (i < len && i < SFID__UUID_LEN && (is_hyphen(i) ? text[i] == '-' : form->value[(unsigned char)text[i]] < 16))
+    while (i < len && i < SFID__UUID_LEN &&
+           (is_hyphen(i) ? text[i] == '-' : form->value[(unsigned char)text[i]] < 16))
         i++;
     *at = i;
     return SFID_EINVAL;
@@ -105,7 +120,8 @@ static int explain_bytes(size_t len, size_t want, size_t *at) {
     return len == want ? SFID_EOVERFLOW : SFID_EINVAL;
 }
 
-int sfid__text_explain(sfid_form form, const char *text, size_t len, enum sfid__width width, size_t *at) {
+int sfid__text_explain(sfid_form form, const char *text, size_t len, enum sfid__width width,
+                       size_t *at) {
     const struct sfid__form *f = sfid__form(form);
     size_t unwanted;
     if (at == NULL)

@@ -30,13 +30,16 @@ struct sfid__form {
 #define SFID__NO_DIGIT 0xff
 #define SFID__UUID_LEN 36
 
-extern const uint8_t sfid__hex_values[256], sfid__base62_values[256], sfid__base32_values[256], sfid__base58_values[256];
+extern const uint8_t sfid__hex_values[256], sfid__base62_values[256], sfid__base32_values[256],
+    sfid__base58_values[256];
 
 /* NULL for a value that is no form. */
 const struct sfid__form *sfid__form(sfid_form form);
 
-/* Says why a text is not an ID: SFID_EINVAL or SFID_EOVERFLOW. *at, if not NULL, gets the place of the fault. */
-SFID__COLD int sfid__text_explain(sfid_form form, const char *text, size_t len, enum sfid__width width, size_t *at);
+/* Says why a text is not an ID: SFID_EINVAL or SFID_EOVERFLOW. *at, if not NULL, gets the place of
+ * the fault. */
+SFID__COLD int sfid__text_explain(sfid_form form, const char *text, size_t len,
+                                  enum sfid__width width, size_t *at);
 
 /* ---- wide arithmetic ------------------------------------------------------ */
 
@@ -72,15 +75,18 @@ static inline uint32_t sfid__wide_div(sfid_wide *v, uint32_t d) {
 static inline uint32_t sfid__fifth_power(uint32_t base) { return base * base * base * base * base; }
 
 /* Reads five digits. *seen collects their values: its bit 7 shows a wrong digit. */
-static inline uint32_t sfid__read_five(const uint8_t *value, uint32_t base, const char *p, unsigned *seen) {
+static inline uint32_t sfid__read_five(const uint8_t *value, uint32_t base, const char *p,
+                                       unsigned *seen) {
     const unsigned char *u = (const unsigned char *)p;
-    const uint32_t a = value[u[0]], b = value[u[1]], c = value[u[2]], d = value[u[3]], e = value[u[4]];
+    const uint32_t a = value[u[0]], b = value[u[1]], c = value[u[2]], d = value[u[3]],
+                   e = value[u[4]];
     *seen |= a | b | c | d | e;
     return (a * base + b) * (base * base * base) + (c * base + d) * base + e;
 }
 
 /* Reads fewer than eight digits. */
-static inline uint32_t sfid__read_few(const uint8_t *value, uint32_t base, const char *p, size_t n, unsigned *seen) {
+static inline uint32_t sfid__read_few(const uint8_t *value, uint32_t base, const char *p, size_t n,
+                                      unsigned *seen) {
     uint32_t sum = 0;
     for (size_t i = 0; i < n; i++) {
         const uint32_t digit = value[(unsigned char)p[i]];
@@ -107,11 +113,14 @@ static inline void sfid__store_le(char *p, uint64_t v) {
     memcpy(p, &v, sizeof v);
 }
 
-/* Reads eight decimal digits at once: adds up neighbours in pairs, then pairs of pairs. *wrong gets a bit for each wrong byte. */
+/* Reads eight decimal digits at once: adds up neighbours in pairs, then pairs of pairs. *wrong gets
+ * a bit for each wrong byte. */
 static inline uint32_t sfid__read_eight_decimals(const char *p, uint64_t *wrong) {
     uint64_t v = sfid__load_le(p);
-    /* '0' to '9' are 0x30 to 0x39: the high half is 3, also with 6 added. Only a wrong byte causes a carry. */
-    *wrong |= ((v & (v + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0)) ^ UINT64_C(0x3030303030303030);
+    /* '0' to '9' are 0x30 to 0x39: the high half is 3, also with 6 added. Only a wrong byte causes
+     * a carry. */
+    *wrong |= ((v & (v + UINT64_C(0x0606060606060606))) & UINT64_C(0xf0f0f0f0f0f0f0f0)) ^
+              UINT64_C(0x3030303030303030);
     v &= UINT64_C(0x0f0f0f0f0f0f0f0f);
     v = (v * 10 + (v >> 8)) & UINT64_C(0x00ff00ff00ff00ff);
     v = (v * 100 + (v >> 16)) & UINT64_C(0x0000ffff0000ffff);
@@ -126,8 +135,8 @@ static inline uint64_t sfid__hex_characters(uint64_t halves) {
     return halves + SFID__EACH('0') + letters * ('a' - '0' - 10);
 }
 
-/* Reads eight hex digits at once, as sfid__load_le() returns them. *wrong gets a bit for each wrong byte. A byte is wrong if, in
-   lower case, it is not the character of the value read from it. */
+/* Reads eight hex digits at once, as sfid__load_le() returns them. *wrong gets a bit for each wrong
+ * byte. A byte is wrong if, in lower case, it is not the character of the value read from it. */
 static inline uint32_t sfid__read_eight_hex(uint64_t v, uint64_t *wrong) {
     const uint64_t letters = v >> 6 & SFID__EACH(1);
     uint64_t x = (v & SFID__EACH(15)) + letters * 9;
@@ -153,7 +162,8 @@ static inline uint64_t sfid__read_hex(const char *p, size_t len, uint64_t *wrong
 
 /* Writes five digits of v < base^5. */
 static inline void sfid__write_five(const char *digits, uint32_t base, char *p, uint32_t v) {
-    const uint32_t square = base * base, high = v / square, low = v % square, top = high / square, middle = high % square;
+    const uint32_t square = base * base, high = v / square, low = v % square, top = high / square,
+                   middle = high % square;
     p[0] = digits[top];
     p[1] = digits[middle / base];
     p[2] = digits[middle % base];
@@ -167,16 +177,19 @@ static inline void sfid__write_ten(const char *digits, uint32_t base, char *p, u
     sfid__write_five(digits, base, p + 5, (uint32_t)(v % five));
 }
 
-/* Eight decimal digits of v < 10^8, for sfid__store_le(). Both halves are divided at once, then their quarters. */
+/* Eight decimal digits of v < 10^8, for sfid__store_le(). Both halves are divided at once, then
+ * their quarters. */
 static inline uint64_t sfid__eight_decimals(uint32_t v) {
     uint64_t x = v / 10000 | (uint64_t)(v % 10000) << 32;
-    const uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f); /* x / 100 below 10000 */
+    /* x / 100 below 10000 */
+    const uint64_t hundreds = (x * 10486 >> 20) & UINT64_C(0x0000007f0000007f);
     x = hundreds | (x - hundreds * 100) << 16;
     const uint64_t tens = (x * 103 >> 10) & UINT64_C(0x000f000f000f000f); /* x / 10 below 100 */
     return (tens | (x - tens * 10) << 8) + SFID__EACH('0');
 }
 
-/* Writes the 16 hex digits of v: each half byte becomes a byte, and all become characters at once. */
+/* Writes the 16 hex digits of v: each half byte becomes a byte, and all become characters at
+ * once. */
 static inline void sfid__write_hex(char *p, uint64_t v) {
     for (int half = 0; half < 2; half++, v <<= 32) {
         uint64_t x = v >> 32;

@@ -25,7 +25,8 @@ static bool read_decimal(const char *p, size_t len, uint64_t *out) {
     return wrong == 0 && !over;
 }
 
-static inline bool read_number(const uint8_t *value, uint32_t base, size_t most, const char *p, size_t len, uint64_t *out) {
+static inline bool read_number(const uint8_t *value, uint32_t base, size_t most, const char *p,
+                               size_t len, uint64_t *out) {
     if (len == 0 || len > most)
         return false;
     unsigned seen = 0;
@@ -77,7 +78,8 @@ static bool read_any(sfid_form form, const char *p, size_t len, uint64_t *out) {
 
 int sfid_from_text_at(sfid_form form, const char *text, size_t len, int64_t *id, size_t *at) {
     uint64_t value;
-    if (unlikely(text == NULL || id == NULL || !read_any(form, text, len, &value) || value > INT64_MAX))
+    if (unlikely(text == NULL || id == NULL || !read_any(form, text, len, &value) ||
+                 value > INT64_MAX))
         return id == NULL ? sfid__text_explain(form, NULL, 0, SFID__NARROW, at)
                           : sfid__text_explain(form, text, len, SFID__NARROW, at);
     *id = (int64_t)value;
@@ -98,15 +100,18 @@ static const uint64_t powers_of_ten[] = {POWERS(), POWERS(00000), POWERS(0000000
                                          POWERS(000000000000000)};
 /* clang-format on */
 
-/* How many decimal digits v has. 1233/4096 approximates log10(2), so the guess is exact or one too low. */
+/* How many decimal digits v has. 1233/4096 approximates log10(2), so the guess is exact or one too
+ * low. */
 static unsigned count_decimals(uint64_t v) {
     const unsigned bits = 64 - (unsigned)__builtin_clzll(v | 1), guess = bits * 1233 >> 12;
     return guess + (v >= powers_of_ten[guess] || guess == 0);
 }
 
-/* Writes v as `count` digits; v has no more. The first group goes first, since it also writes behind itself. */
+/* Writes v as `count` digits; v has no more. The first group goes first, since it also writes
+ * behind itself. */
 static void write_decimal(char *p, size_t count, uint64_t v) {
-    const uint32_t low = (uint32_t)(v % EIGHT_DIGITS), middle = (uint32_t)(v / EIGHT_DIGITS % EIGHT_DIGITS),
+    const uint32_t low = (uint32_t)(v % EIGHT_DIGITS),
+                   middle = (uint32_t)(v / EIGHT_DIGITS % EIGHT_DIGITS),
                    high = (uint32_t)(v / EIGHT_DIGITS / EIGHT_DIGITS);
     const size_t groups = (count - 1) / 8, first = count - groups * 8;
     const uint32_t top = groups == 0 ? low : groups == 1 ? middle : high;
@@ -155,7 +160,8 @@ static void write_all(sfid_form form, const char *digits, char *p, uint64_t v) {
 }
 
 /* Writes all digits to a buffer, and copies as many as the caller wants. */
-static SFID__COLD int write_some(sfid_form form, const struct sfid__form *f, uint64_t v, unsigned width, char *buf, size_t size) {
+static SFID__COLD int write_some(sfid_form form, const struct sfid__form *f, uint64_t v,
+                                 unsigned width, char *buf, size_t size) {
     char all[SFID_TEXT_LEN];
     const size_t count = f->reads[SFID__NARROW];
     write_all(form, f->digits, all, v);
@@ -172,7 +178,8 @@ static SFID__COLD int write_some(sfid_form form, const struct sfid__form *f, uin
 
 int sfid_to_text_padded(sfid_form form, int64_t id, unsigned width, char *buf, size_t size) {
     const struct sfid__form *f = sfid__form(form);
-    if (unlikely(f == NULL || buf == NULL || id < 0 || width > f->reads[SFID__NARROW] || form == SFID_UUID))
+    if (unlikely(f == NULL || buf == NULL || id < 0 || width > f->reads[SFID__NARROW] ||
+                 form == SFID_UUID))
         return SFID_EINVAL;
     if (width == 0)
         width = f->own[SFID__NARROW];
@@ -196,4 +203,6 @@ int sfid_to_text_padded(sfid_form form, int64_t id, unsigned width, char *buf, s
     return (int)count;
 }
 
-int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size) { return sfid_to_text_padded(form, id, 0, buf, size); }
+int sfid_to_text(sfid_form form, int64_t id, char *buf, size_t size) {
+    return sfid_to_text_padded(form, id, 0, buf, size);
+}

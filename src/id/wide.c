@@ -16,7 +16,11 @@ static const struct words {
     int count;
     sfid_field fields[SFID_LAYOUT_FIELDS];
 } all_words[] = {
-    {"flake", 3, {{"time", 64, 64, SFID_FIELD_TIME}, {"worker", 16, 48, SFID_FIELD_PID}, {"seq", 0, 16, SFID_FIELD_SEQ}}},
+    {"flake",
+     3,
+     {{"time", 64, 64, SFID_FIELD_TIME},
+      {"worker", 16, 48, SFID_FIELD_PID},
+      {"seq", 0, 16, SFID_FIELD_SEQ}}},
     {"awsflake",
      5,
      {{"reserved", 77, 51, SFID_FIELD_RESERVED},
@@ -43,9 +47,13 @@ static const struct words {
 
 #define LAYOUTS (sizeof all_words / sizeof all_words[0])
 
-static bool usable_wide(const sfid_wide_layout *l) { return l != NULL && sfid_inline_wide_layout_check(l) == 0; }
+static bool usable_wide(const sfid_wide_layout *l) {
+    return l != NULL && sfid_inline_wide_layout_check(l) == 0;
+}
 
-static const struct words *words_of(const sfid_wide_layout *l) { return &all_words[l->kind - SFID_FLAKE]; }
+static const struct words *words_of(const sfid_wide_layout *l) {
+    return &all_words[l->kind - SFID_FLAKE];
+}
 
 /* ---- IDs ------------------------------------------------------------------ */
 
@@ -108,26 +116,32 @@ int sfid_wide_layout_format(const sfid_wide_layout *l, char *buf, size_t size) {
         return SFID_EINVAL;
     const char *name = words_of(l)->name;
     const bool plain = l->kind != SFID_AWSFLAKE || l->epoch_ms == SFID_AWSFLAKE_EPOCH_MS;
-    const int n = plain ? snprintf(buf, size, "%s", name) : snprintf(buf, size, "%s@%" PRId64, name, l->epoch_ms);
+    const int n = plain ? snprintf(buf, size, "%s", name)
+                        : snprintf(buf, size, "%s@%" PRId64, name, l->epoch_ms);
     return n >= 0 && (size_t)n < size ? 0 : SFID_EINVAL;
 }
 
-/* If pids are leased (uuid7): the fingerprint of the layout that IDs are generated in (wide_plan.h), which the app has noted. */
+/* If pids are leased (uuid7): the fingerprint of the layout that IDs are generated in
+ * (wide_plan.h), which the app has noted. */
 static uint64_t fingerprint(const sfid_wide_layout *l, const struct sfid__wide_shape *s) {
-    const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits, s->time_shift, s->pid_bits, s->pid_shift, s->seq_low, s->seq_shift};
+    const uint64_t what[] = {(uint64_t)l->epoch_ms, s->bits,    s->time_shift, s->pid_bits,
+                             s->pid_shift,          s->seq_low, s->seq_shift};
     const sfid_layout drawn = sfid__layout_make(48, 16, 14, 1, 0);
-    return l->kind == SFID_UUID7 ? sfid__layout_fingerprint(&drawn)
-                                 : sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
+    return l->kind == SFID_UUID7
+               ? sfid__layout_fingerprint(&drawn)
+               : sfid__hash_words(SFID__HASH_SEED, what, sizeof what / sizeof what[0]);
 }
 
 int sfid_wide_layout_describe(const sfid_wide_layout *l, sfid_wide_facts *out) {
     if (!usable_wide(l) || out == NULL)
         return SFID_EINVAL;
     const struct sfid__wide_shape *s = sfid__wide_shape_of(l);
-    const uint64_t per_tick = UINT64_C(1) << (s->seq_high + s->seq_low), processes = UINT64_C(1) << s->pid_bits;
+    const uint64_t per_tick = UINT64_C(1) << (s->seq_high + s->seq_low), processes = UINT64_C(1)
+                                                                                     << s->pid_bits;
     *out = (sfid_wide_facts){
         .facts = {.name = words_of(l)->name,
-                  .last_ms = s->max_tick < INT64_MAX ? l->epoch_ms + (int64_t)s->max_tick + 1 : INT64_MAX,
+                  .last_ms =
+                      s->max_tick < INT64_MAX ? l->epoch_ms + (int64_t)s->max_tick + 1 : INT64_MAX,
                   .ids_per_tick = per_tick,
                   .ids_per_second = per_tick * 1000,
                   .processes = processes,
@@ -157,9 +171,10 @@ int sfid_wide_layout_fields(const sfid_wide_layout *l, sfid_field *fields, size_
 /* ---- regions -------------------------------------------------------------- */
 
 /* awsflake's AWSRegion.kt, by ordinal. */
-static const char *const regions[] = {"us-east-1",      "us-east-2",      "us-west-1",      "us-west-2",
-                                      "eu-west-1",      "eu-central-1",   "ap-northeast-1", "ap-northeast-2",
-                                      "ap-southeast-1", "ap-southeast-2", "ap-south-1",     "sa-east-1"};
+static const char *const regions[] = {"us-east-1",      "us-east-2",      "us-west-1",
+                                      "us-west-2",      "eu-west-1",      "eu-central-1",
+                                      "ap-northeast-1", "ap-northeast-2", "ap-southeast-1",
+                                      "ap-southeast-2", "ap-south-1",     "sa-east-1"};
 
 #define REGIONS 32
 #define NAMED_REGIONS (sizeof regions / sizeof regions[0])
@@ -167,7 +182,8 @@ static const char *const regions[] = {"us-east-1",      "us-east-2",      "us-we
 int sfid_aws_region_name(unsigned region, char *buf, size_t size) {
     if (region >= REGIONS || buf == NULL)
         return SFID_EINVAL;
-    const int n = region < NAMED_REGIONS ? snprintf(buf, size, "%s", regions[region]) : snprintf(buf, size, "region-%u", region);
+    const int n = region < NAMED_REGIONS ? snprintf(buf, size, "%s", regions[region])
+                                         : snprintf(buf, size, "region-%u", region);
     return n >= 0 && (size_t)n < size ? 0 : SFID_EINVAL;
 }
 

@@ -6,7 +6,8 @@
 #define LOW(bits) ((UINT64_C(1) << (bits)) - 1)
 #define NOTHING 63 /* a shift of a sequence that leaves nothing of it */
 
-/* Widths of the engine. Flake's tick loses 17 bits for which a word has no room: it ends in the year 6429. */
+/* Widths of the engine. Flake's tick loses 17 bits for which a word has no room: it ends in the
+ * year 6429. */
 static const struct kind {
     unsigned time_bits, pid_bits, seq_bits;
     bool by_host;
@@ -42,7 +43,12 @@ static const struct kind {
             .time_bits = 48,
             .pid_bits = 16,
             .seq_bits = 14,
-            .frame = {.tick_up = 16, .seq_down = 2, .low_seq = LOW(2), .seq_shift = 60, .pid_shift = 44, .random = LOW(44)},
+            .frame = {.tick_up = 16,
+                      .seq_down = 2,
+                      .low_seq = LOW(2),
+                      .seq_shift = 60,
+                      .pid_shift = 44,
+                      .random = LOW(44)},
         },
     [SFID_FLAKE_GO] =
         {
@@ -51,7 +57,11 @@ static const struct kind {
             .seq_bits = 12,
             .by_host = true,
             .prefix = "flake-go",
-            .frame = {.tick_up = 16, .seq_down = NOTHING, .low_seq = LOW(12), .pid_shift = 12, .worker_shift = 16},
+            .frame = {.tick_up = 16,
+                      .seq_down = NOTHING,
+                      .low_seq = LOW(12),
+                      .pid_shift = 12,
+                      .worker_shift = 16},
         },
 };
 
@@ -76,6 +86,7 @@ int sfid__wide_plan(const sfid_wide_layout *l, struct sfid__wide_plan *plan) {
 
 const char *sfid__wide_plan_name(const sfid_layout *engine) {
     const struct kind *k = &kinds[SFID_UUID7];
-    const bool is = engine->time_bits == k->time_bits && engine->pid_bits == k->pid_bits && engine->seq_bits == k->seq_bits;
+    const bool is = engine->time_bits == k->time_bits && engine->pid_bits == k->pid_bits &&
+                    engine->seq_bits == k->seq_bits;
     return is ? "uuid7" : NULL;
 }

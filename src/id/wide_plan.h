@@ -19,12 +19,13 @@
 #include <sfid.h>
 
 /*
- * Where the parts of a position go: shifts and masks, so that a wide ID is put together without a branch. A part that has no
- * bits in a half is masked or shifted out there.
+ * Where the parts of a position go: shifts and masks, so that a wide ID is put together without a
+ * branch. A part that has no bits in a half is masked or shifted out there.
  */
 struct sfid__wide_frame {
-    uint64_t high, low;          /* the same in every ID: version, variant, worker */
-    uint64_t low_tick, low_seq;  /* masks: bits of the tick, and of the sequence, that go into the lower half */
+    uint64_t high, low; /* the same in every ID: version, variant, worker */
+    /* masks: bits of the tick, and of the sequence, that go into the lower half */
+    uint64_t low_tick, low_seq;
     uint64_t random;             /* mask of the random bits; 0: there are none */
     uint8_t tick_up, tick_down;  /* upper half: tick << tick_up >> tick_down */
     uint8_t tick_shift;          /* lower half */
@@ -36,25 +37,27 @@ struct sfid__wide_frame {
 struct sfid__wide_plan {
     sfid_layout engine;
     struct sfid__wide_frame frame; /* without the worker */
-    bool by_host;                  /* the pid of the IDs belongs to the host, and processes lease a part of the sequence */
-    uint64_t max_pid;              /* of the wide IDs */
-    const char *prefix;            /* if by_host: prefix of the app that stands for a worker */
+    /* the pid of the IDs belongs to the host, and processes lease a part of the sequence */
+    bool by_host;
+    uint64_t max_pid;   /* of the wide IDs */
+    const char *prefix; /* if by_host: prefix of the app that stands for a worker */
 };
 
 /* Returns 0, or SFID_EINVAL for an unusable layout. */
 int sfid__wide_plan(const sfid_wide_layout *l, struct sfid__wide_plan *plan);
 
 /* The wide ID of a position of the engine: its tick and sequence, and the pid of its record. */
-static inline sfid_wide sfid__wide_put(const struct sfid__wide_frame *f, uint64_t tick, uint64_t pid, uint64_t seq,
-                                       uint64_t random) {
+static inline sfid_wide sfid__wide_put(const struct sfid__wide_frame *f, uint64_t tick,
+                                       uint64_t pid, uint64_t seq, uint64_t random) {
     return (sfid_wide){
         .high = f->high | tick << f->tick_up >> f->tick_down | seq >> f->seq_down,
-        .low = f->low | (tick & f->low_tick) << f->tick_shift | pid << f->pid_shift | (seq & f->low_seq) << f->seq_shift |
-               (random & f->random),
+        .low = f->low | (tick & f->low_tick) << f->tick_shift | pid << f->pid_shift |
+               (seq & f->low_seq) << f->seq_shift | (random & f->random),
     };
 }
 
-/* The name of the wide layout with this engine, if the engine fits no 64-bit ID (uuid7); otherwise NULL. */
+/* The name of the wide layout with this engine, if the engine fits no 64-bit ID (uuid7); otherwise
+ * NULL. */
 const char *sfid__wide_plan_name(const sfid_layout *engine);
 
 #endif

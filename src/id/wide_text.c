@@ -20,7 +20,8 @@ static bool read_decimal(const char *p, size_t len, sfid_wide *out) {
     return wrong == 0 && fits;
 }
 
-static inline bool read_wide(const uint8_t *value, uint32_t base, size_t most, const char *p, size_t len, sfid_wide *out) {
+static inline bool read_wide(const uint8_t *value, uint32_t base, size_t most, const char *p,
+                             size_t len, sfid_wide *out) {
     if (len == 0 || len > most)
         return false;
     unsigned seen = 0;
@@ -28,7 +29,8 @@ static inline bool read_wide(const uint8_t *value, uint32_t base, size_t most, c
     out->low = sfid__read_few(value, base, p, i, &seen);
     bool fits = true;
     for (; i < len; i += 5)
-        fits &= sfid__wide_mul_add(out, sfid__fifth_power(base), sfid__read_five(value, base, p + i, &seen));
+        fits &= sfid__wide_mul_add(out, sfid__fifth_power(base),
+                                   sfid__read_five(value, base, p + i, &seen));
     return (seen & 0x80) == 0 && fits;
 }
 
@@ -64,7 +66,8 @@ static bool read_uuid(const char *p, size_t len, sfid_wide *out) {
 static bool read_bytes(const char *p, size_t len, sfid_wide *out) {
     if (len != 16)
         return false;
-    *out = (sfid_wide){__builtin_bswap64(sfid__load_le(p)), __builtin_bswap64(sfid__load_le(p + 8))};
+    *out =
+        (sfid_wide){__builtin_bswap64(sfid__load_le(p)), __builtin_bswap64(sfid__load_le(p + 8))};
     return true;
 }
 
@@ -91,7 +94,8 @@ static bool read_any(sfid_form form, const char *p, size_t len, sfid_wide *out) 
 int sfid_wide_from_text(sfid_form form, const char *text, size_t len, sfid_wide *id, size_t *at) {
     sfid_wide value = {0, 0};
     if (unlikely(text == NULL || id == NULL || !read_any(form, text, len, &value)))
-        return id == NULL ? sfid__text_explain(form, NULL, 0, SFID__WIDE, at) : sfid__text_explain(form, text, len, SFID__WIDE, at);
+        return id == NULL ? sfid__text_explain(form, NULL, 0, SFID__WIDE, at)
+                          : sfid__text_explain(form, text, len, SFID__WIDE, at);
     *id = value;
     return 0;
 }
@@ -168,7 +172,8 @@ static void write_all(sfid_form form, const char *digits, char *p, sfid_wide v) 
 }
 
 /* As write_some() in text.c. */
-static int write_some(sfid_form form, const struct sfid__form *f, sfid_wide v, unsigned width, char *buf, size_t size) {
+static int write_some(sfid_form form, const struct sfid__form *f, sfid_wide v, unsigned width,
+                      char *buf, size_t size) {
     char all[SFID_WIDE_TEXT_LEN];
     const size_t count = f->reads[SFID__WIDE];
     write_all(form, f->digits, all, v);
@@ -191,7 +196,8 @@ int sfid_wide_to_text(sfid_form form, sfid_wide id, unsigned width, char *buf, s
         width = f->own[SFID__WIDE];
     const size_t count = f->reads[SFID__WIDE];
     if (width != count)
-        return f->base == 0 ? SFID_EINVAL : write_some(form, f, id, width, buf, size); /* bytes and UUIDs have one width */
+        /* bytes and UUIDs have one width */
+        return f->base == 0 ? SFID_EINVAL : write_some(form, f, id, width, buf, size);
     if (size < count + (form != SFID_BYTES))
         return SFID_EINVAL;
     write_all(form, f->digits, buf, id);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* berth.h - a generator's place in the crew of its process (crew.h): what the crew asks of it, and what the crew notes of it. */
+/* berth.h - a generator's place in the crew of its process (crew.h): what the crew asks of it, and
+ * what the crew notes of it. */
 #ifndef SFID_LEASE_BERTH_H
 #define SFID_LEASE_BERTH_H
 
@@ -10,8 +11,9 @@ struct sfid__crew;
 
 struct sfid__berth_ops {
     /*
-     * Does what is due. number: of the berth, for the bell of `watch`. Returns when the next turn is due, in monotonic
-     * milliseconds (INT64_MAX: once the bell rings). No two turns of a berth run at once.
+     * Does what is due. number: of the berth, for the bell of `watch`. Returns when the next turn
+     * is due, in monotonic milliseconds (INT64_MAX: once the bell rings). No two turns of a berth
+     * run at once.
      */
     int64_t (*turn)(struct sfid__berth *b, uint64_t watch, uint32_t number);
 
@@ -21,10 +23,12 @@ struct sfid__berth_ops {
     /* True if the last turn got no answer. Not beside a turn. */
     bool (*has_failed)(const struct sfid__berth *b);
 
-    /* What the berth depends on: of a server the same number for all its berths, of a disk too; 0: on none. Not beside a turn. */
+    /* What the berth depends on: of a server the same number for all its berths, of a disk too; 0:
+     * on none. Not beside a turn. */
     uint64_t (*group)(const struct sfid__berth *b);
 
-    /* The crew has lost its watch, or found none, and ends. The last call: from now on the berth may come again, or be freed. */
+    /* The crew has lost its watch, or found none, and ends. The last call: from now on the berth
+     * may come again, or be freed. */
     void (*left)(struct sfid__berth *b);
 };
 
@@ -41,7 +45,8 @@ struct sfid__berth {
     bool waits;  /* false: its turn is under way */
     uint32_t at; /* its group's index */
     int64_t due_ms;
-    struct sfid__berth *child, *next, *before; /* in the heap of those that wait: below it the first one; beside; the other way */
+    /* in the heap of those that wait: below it the first one; beside; the other way */
+    struct sfid__berth *child, *next, *before;
 };
 
 #endif

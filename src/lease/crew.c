@@ -49,8 +49,10 @@
  *
  *             join   leave  look   turn
  *     join    yes    yes    yes    yes
- *     leave          yes    yes    yes    of one berth: leave waits for its turn, and nothing runs with its join
- *     look                  yes    yes    of one berth: not beside its leave; beside its join it may find it out
+ *     leave          yes    yes    yes    of one berth: leave waits for its turn, and nothing runs
+ *                                         with its join
+ *     look                  yes    yes    of one berth: not beside its leave; beside its join it
+ *                                         may find it out
  *     turn                         I2
  */
 #include "lease/crew.h"
@@ -131,8 +133,10 @@ static struct sfid__crew *make_ours(void) {
     pthread_cond_init(&fresh->changed, NULL);
     init_idle(&fresh->idle);
     fresh->process = sfid__process();
-    fresh->older = atomic_load_explicit(&latest, memory_order_relaxed); /* the exchange corrects it */
-    while (!atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh, memory_order_acq_rel, memory_order_acquire))
+    /* the exchange corrects it */
+    fresh->older = atomic_load_explicit(&latest, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh,
+                                                  memory_order_acq_rel, memory_order_acquire))
         if ((c = ours()) != NULL) { /* another thread was first */
             crew_drop(fresh);
             return c;
@@ -190,14 +194,17 @@ static int make_worker(struct sfid__crew *c, struct worker *w) {
     return why;
 }
 
-/* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine: the next hang tries again. */
+/* I6. If all threads hang, and there is a berth beside theirs, makes one more. A failure is fine:
+ * the next hang tries again. */
 static void stand_by(struct sfid__crew *c) {
-    struct worker *w = c->hung >= c->workers && c->turns.count > c->hung && !c->joining ? free_helper(c) : NULL;
+    struct worker *w =
+        c->hung >= c->workers && c->turns.count > c->hung && !c->joining ? free_helper(c) : NULL;
     if (w)
         make_worker(c, w);
 }
 
-/* Wakes a thread that sleeps, to look anew at what is due: one that hangs or ends its turn may have made its sleep too long. */
+/* Wakes a thread that sleeps, to look anew at what is due: one that hangs or ends its turn may have
+ * made its sleep too long. */
 static void have_one_look(struct sfid__crew *c, uint32_t number) {
     if (c->workers > 1) {
         pthread_cond_signal(&c->idle);
@@ -236,7 +243,8 @@ static void end_turn(struct sfid__crew *c, struct worker *w) {
     struct sfid__berth *b = w->berth;
     c->hung -= w->hangs;
     w->berth = NULL;
-    sfid__turns_end(&c->turns, b, b->ops->has_failed(b), b->ops->group(b)); /* of a pool, the server that has the lease now */
+    /* of a pool, the server that has the lease now */
+    sfid__turns_end(&c->turns, b, b->ops->has_failed(b), b->ops->group(b));
 }
 
 /* Called and left with the lock. The turn itself is without it. */
@@ -255,7 +263,9 @@ static void give_turn(struct sfid__crew *c, struct worker *w, struct sfid__berth
         b->ops->left(b);
     } else {
         const int64_t soon_ms = sfid__deadline_now_ms() + 1; /* behind those that are due now */
-        sfid__turns_wait(&c->turns, b, b->ops->is_poked(b) ? sfid__deadline_now_ms() : SFID__MAX(due_ms, soon_ms));
+        sfid__turns_wait(&c->turns, b,
+                         b->ops->is_poked(b) ? sfid__deadline_now_ms()
+                                             : SFID__MAX(due_ms, soon_ms));
     }
     pthread_cond_broadcast(&c->changed);
     have_one_look(c, number);
@@ -274,7 +284,9 @@ static void sleep_beside_main(struct sfid__crew *c, int64_t ms) {
     pthread_cond_timedwait(&c->idle, &c->lock, &until);
 }
 
-static bool goes_on(const struct sfid__crew *c) { return c->turns.count > 0 && !c->joining && sfid__watch_is_ours(c->watch); }
+static bool goes_on(const struct sfid__crew *c) {
+    return c->turns.count > 0 && !c->joining && sfid__watch_is_ours(c->watch);
+}
 
 /* Serves berths until there are none. */
 static void serve(struct sfid__crew *c) {
@@ -296,8 +308,8 @@ static void serve(struct sfid__crew *c) {
 static bool is_needed(const struct sfid__crew *c) { return c->hung + 1 >= c->workers; }
 
 /*
- * Serves berths that wait although they are due, until there was none for a while and another thread is free. The bell is for the
- * main thread, unless that is in a turn.
+ * Serves berths that wait although they are due, until there was none for a while and another
+ * thread is free. The bell is for the main thread, unless that is in a turn.
  */
 static void help(struct sfid__crew *c, struct worker *w) {
     int64_t end_ms = sfid__deadline_now_ms() + HELPER_IDLE_MS;
@@ -339,7 +351,8 @@ static void lead(struct sfid__crew *c) {
     c->watch = sfid__watch_take();
     serve(c);
     turn_out(c);
-    while (c->joining && c->workers > 1) /* helpers may still sleep on the bell, which is the next owner's from then on */
+    /* helpers may still sleep on the bell, which is the next owner's from then on */
+    while (c->joining && c->workers > 1)
         pthread_cond_wait(&c->changed, &c->lock);
     sfid__watch_leave(c->watch);
     c->watch = 0;
@@ -363,7 +376,8 @@ static void *crew_main(void *arg) {
     return NULL;
 }
 
-/* I4. Waits for the end of the main thread if that is near, and of helpers if no turn can be under way. */
+/* I4. Waits for the end of the main thread if that is near, and of helpers if no turn can be under
+ * way. */
 static void join_threads(struct sfid__crew *c) {
     while (c->joining)
         pthread_cond_wait(&c->changed, &c->lock);
@@ -374,7 +388,8 @@ static void join_threads(struct sfid__crew *c) {
     sfid__watch_ring_all(c->watch);
     pthread_cond_broadcast(&c->idle);
     pthread_mutex_unlock(&c->lock);
-    for (unsigned i = all ? HELPERS + 1 : 1; i-- > 0;) /* the main thread last: helpers sleep on the bell of its watch */
+    /* the main thread last: helpers sleep on the bell of its watch */
+    for (unsigned i = all ? HELPERS + 1 : 1; i-- > 0;)
         if (c->worker[i].made) {
             pthread_join(c->worker[i].thread, NULL);
             c->worker[i].made = false;

@@ -17,15 +17,17 @@
 #include "lease/berth.h"
 
 /*
- * Takes the berth into this process's crew; its first turn is due at once. 0 or an errno. Not if it is there already. ops and
- * remote are set once: a late sfid__crew_look() may be under way.
+ * Takes the berth into this process's crew; its first turn is due at once. 0 or an errno. Not if it
+ * is there already. ops and remote are set once: a late sfid__crew_look() may be under way.
  */
 int sfid__crew_join(struct sfid__berth *b);
 
-/* Takes it out of this process's crew, if it is there. Waits for its own turn, if that is under way, and for no other one. */
+/* Takes it out of this process's crew, if it is there. Waits for its own turn, if that is under
+ * way, and for no other one. */
 void sfid__crew_leave(struct sfid__berth *b);
 
-/* If the berth is poked, its turn is due now: its bell may have rung for another crew, which had its page. */
+/* If the berth is poked, its turn is due now: its bell may have rung for another crew, which had
+ * its page. */
 void sfid__crew_look(struct sfid__berth *b);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* far.h - whether a mark lies further ahead of the clock than a right clock can have written it. far.c derives the rule. */
+/* far.h - whether a mark lies further ahead of the clock than a right clock can have written it.
+ * far.c derives the rule. */
 #ifndef SFID_LEASE_FAR_H
 #define SFID_LEASE_FAR_H
 
@@ -11,7 +12,9 @@ struct sfid__far {
     const char *app;
     uint64_t reach;        /* ticks: what a right clock writes is at most so far ahead of it */
     uint32_t max_ahead_ms; /* sfid init has to know it to lower a mark */
-    bool only; /* no other pid will do, so a mark that is too far is refused: a fixed pid, a part of a host's sequence */
+    /* no other pid will do, so a mark that is too far is refused: a fixed pid, a part of a host's
+     * sequence */
+    bool only;
 };
 
 struct sfid__far sfid__far_of(const struct sfid__settings *s);
@@ -22,7 +25,7 @@ static inline bool sfid__mark_is_far(const struct sfid__far *far, uint64_t tick,
 }
 
 /* SFID_ECLOCK, with both dates and the cure. what: "mark" or "page"; it lies in dir. */
-int sfid__mark_refuse_far(const struct sfid__far *far, const char *what, const char *dir, uint64_t pid, uint64_t tick, uint64_t now,
-                          struct sfid__error *err);
+int sfid__mark_refuse_far(const struct sfid__far *far, const char *what, const char *dir,
+                          uint64_t pid, uint64_t tick, uint64_t now, struct sfid__error *err);
 
 #endif

@@ -39,7 +39,9 @@ static void look_at_clock(struct sfid__holder *h) {
 /* A hash of its ID; 0 if that is not known. */
 static uint64_t sign_of_boot(const uint8_t id[16]) {
     static const uint8_t unknown[16];
-    return memcmp(id, unknown, sizeof unknown) == 0 ? 0 : sfid__hash(SFID__HASH_SEED, id, sizeof unknown) | 1;
+    return memcmp(id, unknown, sizeof unknown) == 0
+               ? 0
+               : sfid__hash(SFID__HASH_SEED, id, sizeof unknown) | 1;
 }
 
 void sfid__holder_look_at_boot(struct sfid__holder *h) {
@@ -55,8 +57,9 @@ void sfid__holder_begin_boot(struct sfid__holder *h) {
 }
 
 /*
- * R13. True if this machine is a copy of the one that asked for the lease. Of a page that is not shared, the record is closed by
- * its keeper alone, or by a call that noticed it: perhaps of a child that sees more of the machine than this process.
+ * R13. True if this machine is a copy of the one that asked for the lease. Of a page that is not
+ * shared, the record is closed by its keeper alone, or by a call that noticed it: perhaps of a
+ * child that sees more of the machine than this process.
  */
 static bool is_copied(const struct sfid__holder *h) {
     const struct sfid__record *r = sfid__holder_last_record(h);
@@ -69,11 +72,13 @@ static bool is_copied(const struct sfid__holder *h) {
     return !h->shared && sfid__holder_has_pid(h) && r && sfid__grant_is_closed(r);
 }
 
-/* The event that says so. The record that it closes is this process's last: a newer one is not void. */
+/* The event that says so. The record that it closes is this process's last: a newer one is not
+ * void. */
 static struct sfid__lease_event found_copied(struct sfid__holder *h) {
     h->shunned = true;
-    sfid__fail(&h->error, SFID_ELEASE,
-               "this machine was suspended, or is a copy of another, which may go on with the same pid: no ID of before is used");
+    sfid__fail(
+        &h->error, SFID_ELEASE,
+        "this machine was suspended, or is a copy of another, which may go on with the same pid: no ID of before is used");
     return (struct sfid__lease_event){.kind = SFID__LEASE_COPIED};
 }
 
@@ -108,8 +113,10 @@ static void fill_event(struct sfid__holder *h, struct sfid__lease_event *e) {
 static void refuse_grant(struct sfid__holder *h, const struct sfid__lease_event *grant) {
     const char *server = h->store->server;
     sfid__fail(&h->error, server ? SFID_EREDIS : SFID_ESTATE,
-               "%s: the answer to a %s is impossible: pid %" PRIu64 ", limit %" PRIu64 ", while the clock is at tick %" PRIu64,
-               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", grant->pid, grant->limit, h->tick);
+               "%s: the answer to a %s is impossible: pid %" PRIu64 ", limit %" PRIu64
+               ", while the clock is at tick %" PRIu64,
+               server ? server : "local", sfid__holder_has_pid(h) ? "renewal" : "claim", grant->pid,
+               grant->limit, h->tick);
 }
 
 /* Closing. */
@@ -119,14 +126,18 @@ static void leave_not(struct sfid__holder *h) {
     h->left = false;
 }
 
-static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a,
+                      struct sfid__lease_event *next) {
     if (a->kind == SFID__DO_RENEW && sfid__holder_shares_lease(h))
         sfid__takeover_show(h, a);
     const struct sfid__record *r = sfid__holder_last_record(h);
     const struct sfid__error before = h->error;
     const bool ends = h->lease.state == SFID__LEASE_ENDED;
-    const bool may_do_without = ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened); /* R7, R9 */
-    const int64_t whole_ms = h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
+    /* R7, R9 */
+    const bool may_do_without =
+        ends || (a->kind == SFID__DO_RENEW && h->lease.warm && !h->lease.opened);
+    const int64_t whole_ms =
+        h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
     a->now = h->tick;
     a->page = h->slot.page ? h->slot.page->id.nonce : 0;
     a->position = r ? sfid__record_position(r) : 0;
@@ -136,43 +147,51 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a, stru
     if (h->slot.records == SFID__PAGE_RECORDS) /* R11: another pid's record has no room */
         a->move_token = 0;
     *next = (struct sfid__lease_event){.pid = 0};
-    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM ? h->store->ops->claim(h->store, a, next, &h->error)
-                                                                     : h->store->ops->renew(h->store, a, next, &h->error);
+    const enum sfid__lease_answer answer = a->kind == SFID__DO_CLAIM
+                                               ? h->store->ops->claim(h->store, a, next, &h->error)
+                                               : h->store->ops->renew(h->store, a, next, &h->error);
     next->kind = SFID__LEASE_ANSWER;
     next->answer = answer;
     look_at_clock(h);
     /* An attempt that the end of opening cut short says less than the one before it. */
-    if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms && h->now_ms >= h->deadline_ms)
+    if (answer == SFID__FAILED && before.code != 0 && h->deadline_ms < whole_ms &&
+        h->now_ms >= h->deadline_ms)
         h->error = before;
     if (sfid__signs_changed(&h->signs, 0)) /* the other copy may have the same answer */
         *next = found_copied(h);
-    if (ends && (answer == SFID__LOST || answer == SFID__FOREIGN || next->kind == SFID__LEASE_COPIED))
+    if (ends &&
+        (answer == SFID__LOST || answer == SFID__FOREIGN || next->kind == SFID__LEASE_COPIED))
         leave_not(h);
 }
 
 /*
- * R7. What a gentle end leaves is worth no less than what a kill does, and nothing that another may have. While nothing of a release
- * was sent, a successor may go on with the lease; so a server that does not answer is not sent one. From the first byte on the
- * server may free the pid. If it surely wrote nothing, the lease is what it was before.
+ * R7. What a gentle end leaves is worth no less than what a kill does, and nothing that another may
+ * have. While nothing of a release was sent, a successor may go on with the lease; so a server that
+ * does not answer is not sent one. From the first byte on the server may free the pid. If it surely
+ * wrote nothing, the lease is what it was before.
  */
-static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
+static void release_slot(struct sfid__holder *h, struct sfid__lease_action *a,
+                         struct sfid__lease_event *next) {
     const struct sfid__store_ops *ops = h->store->ops;
     struct sfid__record *r = sfid__holder_last_record(h);
     *next = (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__FAILED};
-    if (ops->answers && !h->lease.shown && !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
+    if (ops->answers && !h->lease.shown &&
+        !ops->answers(h->store, a->pid, h->deadline_ms, &h->error))
         return;
     const bool left = h->left;
     leave_not(h);
     a->position = h->stopped;
     a->deadline_ms = SFID__MIN(h->now_ms + h->store->exchange_ms, h->deadline_ms);
     next->answer = ops->release(h->store, a, &h->error);
-    h->left = left && next->answer != SFID__GRANTED && !sfid__grant_is_void(h, r); /* R13: the answer may be the other copy's */
+    /* R13: the answer may be the other copy's */
+    h->left = left && next->answer != SFID__GRANTED && !sfid__grant_is_void(h, r);
     if (h->left)
         sfid__record_leave(r, true);
     look_at_clock(h);
 }
 
-/* The nonces of a lease whose keepers change are noted when they are shown: sfid__takeover_show(). */
+/* The nonces of a lease whose keepers change are noted when they are shown:
+ * sfid__takeover_show(). */
 static void note_grant(const struct sfid__holder *h, const struct sfid__lease_action *a) {
     if (!sfid__holder_shares_lease(h))
         sfid__record_note(sfid__page_current(h->slot.page), a->nonce, a->next_nonce);
@@ -180,8 +199,10 @@ static void note_grant(const struct sfid__holder *h, const struct sfid__lease_ac
         sfid__nonces_answered(sfid__holder_last_record(h), a->nonce);
 }
 
-/* *next is the event that caused the action. Returns true if *next is now the event that resulted. */
-static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, struct sfid__lease_event *next) {
+/* *next is the event that caused the action. Returns true if *next is now the event that
+ * resulted. */
+static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a,
+                      struct sfid__lease_event *next) {
     switch (a->kind) {
     case SFID__DO_CLAIM:
     case SFID__DO_RENEW:
@@ -212,7 +233,8 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
         sfid__holder_tell_lost(h);
         return false;
     case SFID__DO_TELL_FAILED:
-        if (next->kind == SFID__LEASE_ANSWER && (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
+        if (next->kind == SFID__LEASE_ANSWER &&
+            (next->answer == SFID__GRANTED || next->answer == SFID__SWITCHED))
             refuse_grant(h, next);
         sfid__holder_tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
@@ -233,12 +255,15 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a, stru
 
 /* Callers want the keeper at half of a window. Relaxed: pace. */
 static void note_window(const struct sfid__holder *h) {
-    const uint64_t half = sfid__lease_is_brief(&h->lease) ? SFID__MAX(h->lease.terms.first_window / 2, 1) : 0;
+    const uint64_t half =
+        sfid__lease_is_brief(&h->lease) ? SFID__MAX(h->lease.terms.first_window / 2, 1) : 0;
     if (h->slot.page)
-        atomic_store_explicit(&h->slot.page->early, (uint32_t)SFID__MIN(half, UINT32_MAX), memory_order_relaxed);
+        atomic_store_explicit(&h->slot.page->early, (uint32_t)SFID__MIN(half, UINT32_MAX),
+                              memory_order_relaxed);
 }
 
-/* Feeds an event to the machine, then the events that result, until the machine wants to sleep. Returns until when. */
+/* Feeds an event to the machine, then the events that result, until the machine wants to sleep.
+ * Returns until when. */
 int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
     look_at_clock(h);
     for (;;) {
@@ -259,7 +284,8 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
     }
 }
 
-/* The lease of a record that is taken up began under the signs that stand there. What they leave open is as it is now. */
+/* The lease of a record that is taken up began under the signs that stand there. What they leave
+ * open is as it is now. */
 void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record *r) {
     const struct sfid__signs then = sfid__record_signs(r);
     begin_token(h);
@@ -273,9 +299,11 @@ void sfid__holder_follow_signs(struct sfid__holder *h, const struct sfid__record
 
 /* The lease that the page's current record describes. */
 struct sfid__lease_event sfid__holder_found_on_page(struct sfid__holder *h) {
-    h->slot.records = sfid__page_index(h->slot.page) + 1; /* another process of the family may have appended the record */
+    /* another process of the family may have appended the record */
+    h->slot.records = sfid__page_index(h->slot.page) + 1;
     const struct sfid__record *r = &h->slot.page->records[h->slot.records - 1];
-    const struct sfid__nonces nonces = sfid__nonces_of(r); /* before the limit: a later one shows more */
+    /* before the limit: a later one shows more */
+    const struct sfid__nonces nonces = sfid__nonces_of(r);
     return (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
                                       .pid = sfid__record_pid(r),
                                       .limit = sfid__grant_limit(r),
@@ -294,7 +322,8 @@ void sfid__holder_resume(struct sfid__holder *h) {
     sfid__holder_look_at_boot(h);
     if (sfid__grant_is_void(h, r)) /* R13: nothing is renewed that was found on it */
         sfid__record_close(r);
-    if (sfid__grant_is_closed(r)) /* R12, R13: the keeper that closed it died before its next claim */
+    /* R12, R13: the keeper that closed it died before its next claim */
+    if (sfid__grant_is_closed(r))
         begin = (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = h->store->start};
     else
         sfid__holder_follow_signs(h, r);
@@ -314,11 +343,13 @@ bool sfid__holder_is_due(const struct sfid__holder *h) {
     const struct sfid__generator *g = h->generator;
     const uint64_t early = atomic_load_explicit(&g->page->early, memory_order_relaxed); /* pace */
     return sfid__holder_shares_lease(h) &&
-           sfid__grant_clock_tick(h) + (early ? early : g->half_window) >= sfid__grant_limit(sfid__page_current(g->page));
+           sfid__grant_clock_tick(h) + (early ? early : g->half_window) >=
+               sfid__grant_limit(sfid__page_current(g->page));
 }
 
 bool sfid__holder_is_stuck(const struct sfid__holder *h) {
-    return h->store->server == NULL && sfid__grant_clock_tick(h) >= sfid__grant_limit(sfid__page_current(h->generator->page));
+    return h->store->server == NULL &&
+           sfid__grant_clock_tick(h) >= sfid__grant_limit(sfid__page_current(h->generator->page));
 }
 
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
@@ -326,17 +357,20 @@ int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
     if (h->shared)
         sfid__holder_resume(h);
-    if (h->shared && h->process != sfid__process()) /* it asked, and the answer showed that another one keeps, or has renewed */
+    /* it asked, and the answer showed that another one keeps, or has renewed */
+    if (h->shared && h->process != sfid__process())
         return h->now_ms;
     sfid__holder_look_at_boot(h);
     if (is_copied(h))
         return sfid__holder_feed(h, found_copied(h));
-    return sfid__holder_feed(h, (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+    return sfid__holder_feed(h,
+                             (struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
 }
 
 /* ---- for others to see ----------------------------------------------------- */
 
-void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener, const _Atomic int *stop) {
+void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *listener,
+                         const _Atomic int *stop) {
     h->store->tell = h->tell = teller;
     h->store->listener = h->listener = listener;
     h->stop = stop;
@@ -344,7 +378,8 @@ void sfid__holder_attend(struct sfid__holder *h, sfid__teller *teller, void *lis
 
 /* ---- close ----------------------------------------------------------------- */
 
-/* The first tick that is unused for good. A word may lie past the window, if its position was refused; the result never does. */
+/* The first tick that is unused for good. A word may lie past the window, if its position was
+ * refused; the result never does. */
 static uint64_t first_unused(const struct sfid__holder *h, const struct sfid__record *r) {
     const uint64_t in_tick = (UINT64_C(1) << h->generator->layout.seq_bits) - 1;
     const uint64_t tick = (h->stopped + in_tick) >> h->generator->layout.seq_bits;
@@ -358,7 +393,8 @@ static void drop_store(struct sfid__holder *h) {
         store->ops->drop(store);
 }
 
-/* Closes the page's record, and leaves its lease if that is held and its window open. Returns the event. */
+/* Closes the page's record, and leaves its lease if that is held and its window open. Returns the
+ * event. */
 static struct sfid__lease_event end_record(struct sfid__holder *h) {
     struct sfid__record *r = sfid__page_current(h->slot.page);
     look_at_clock(h);
@@ -370,12 +406,16 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
         sfid__lease_step(&h->lease, &found, &none);
         h->lease.next_nonce = found.next_nonce; /* nothing was noted, and nothing is sent */
     }
-    if (sfid__grant_is_void(h, r)) /* R13: the pid is not this copy's to release, and its mark stays ahead */
+    /* R13: the pid is not this copy's to release, and its mark stays ahead */
+    if (sfid__grant_is_void(h, r))
         h->lease.state = SFID__LEASE_WANTED;
-    const bool held = sfid__holder_has_pid(h) && !sfid__grant_is_closed(r); /* else R12 has closed it */
+    /* else R12 has closed it */
+    const bool held = sfid__holder_has_pid(h) && !sfid__grant_is_closed(r);
     h->stopped = sfid__record_close(r);
-    h->left = held && h->lease.terms.testifies && r == sfid__holder_last_record(h) && /* nobody wrote the index */
-              sfid__grant_limit(r) > SFID__MAX(h->tick, h->stopped >> h->generator->layout.seq_bits);
+    /* nobody wrote the index */
+    h->left =
+        held && h->lease.terms.testifies && r == sfid__holder_last_record(h) &&
+        sfid__grant_limit(r) > SFID__MAX(h->tick, h->stopped >> h->generator->layout.seq_bits);
     if (h->left)
         sfid__record_leave(r, true);
     h->left_till = sfid__grant_limit(r);
@@ -383,13 +423,15 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
 }
 
 /*
- * If a step is left out, the next open makes up for it. A store that goes by slots is asked before the slot is left: only its holder
- * may say what its record leaves. The others are told behind it, because the next holder of the pid wants the page's lock, too. Of
- * a page that was shared, whoever is alone with it next wants the pid that was there.
+ * If a step is left out, the next open makes up for it. A store that goes by slots is asked before
+ * the slot is left: only its holder may say what its record leaves. The others are told behind it,
+ * because the next holder of the pid wants the page's lock, too. Of a page that was shared, whoever
+ * is alone with it next wants the pid that was there.
  */
 bool sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close;
-    const bool last = h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
+    const bool last =
+        h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
     const bool first_pid = h->shared || h->lease.terms.testifies;
     h->left = false;
     h->store->tell = NULL; /* a close tells what it leaves, and nothing else */
@@ -399,11 +441,13 @@ bool sfid__holder_close(struct sfid__holder *h) {
     if (last && first_pid)
         sfid__holder_feed(h, close);
     h->left = h->left && sfid__slot_in_place(&h->slot); /* else nobody finds it */
-    if (last && !h->left)                               /* else whoever comes next is to find it first, as after a kill */
-        sfid__numbered_leave(&h->slot);                 /* for a slot with a pid's name, nothing */
+    /* else whoever comes next is to find it first, as after a kill */
+    if (last && !h->left)
+        sfid__numbered_leave(&h->slot); /* for a slot with a pid's name, nothing */
     if (first_pid)
         drop_store(h);
-    /* Relaxed: sfid__generator_stop() has acquired it. The index in the page may be lower by now, if somebody wrote it. */
+    /* Relaxed: sfid__generator_stop() has acquired it. The index in the page may be lower by now,
+     * if somebody wrote it. */
     const uint64_t furthest = atomic_load_explicit(&h->generator->furthest, memory_order_relaxed);
     h->slot.records = SFID__MAX(h->slot.records, (uint32_t)furthest + 1);
     sfid__slot_leave(&h->slot);

@@ -15,40 +15,50 @@
 #include <stdlib.h>
 #include <string.h>
 
-static bool range_of_one(const struct sfid__holder *h) { return h->lease.terms.pid_min == h->lease.terms.pid_max; }
+static bool range_of_one(const struct sfid__holder *h) {
+    return h->lease.terms.pid_min == h->lease.terms.pid_max;
+}
 
 /*
- * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the clock may have
- * gone back since. A page that is more than two windows ahead of both counts as damaged. Without a mark the
- * layout's end is the bound: no window passes it, and a mark has no room for ticks from there on.
+ * The page is a lower bound, too: its mark may have been lost or set back to an older copy, and the
+ * clock may have gone back since. A page that is more than two windows ahead of both counts as
+ * damaged. Without a mark the layout's end is the bound: no window passes it, and a mark has no
+ * room for ticks from there on.
  */
-static struct sfid__slot_want want_of(const struct sfid__holder *h, const struct sfid__lease_event *grant) {
+static struct sfid__slot_want want_of(const struct sfid__holder *h,
+                                      const struct sfid__lease_event *grant) {
     const uint64_t now = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms);
-    const uint64_t most = grant->bound ? SFID__MAX(grant->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
-    return (struct sfid__slot_want){h->of_pages, grant->pid, SFID__MIN(most, h->store->terms.end), sfid__holder_door_ms(h)};
+    const uint64_t most =
+        grant->bound ? SFID__MAX(grant->limit, now) + 2 * h->store->terms.window : UINT64_MAX;
+    return (struct sfid__slot_want){h->of_pages, grant->pid, SFID__MIN(most, h->store->terms.end),
+                                    sfid__holder_door_ms(h)};
 }
 
 /* The same of a mark that was lost under a wrong clock: its page says it still. */
-static int refuse_far(const struct sfid__holder *h, uint64_t pid, uint64_t tick, struct sfid__error *err) {
+static int refuse_far(const struct sfid__holder *h, uint64_t pid, uint64_t tick,
+                      struct sfid__error *err) {
     const struct sfid__far far = sfid__far_of(h->settings);
     const uint64_t now = sfid__grant_clock_tick(h);
     if (!far.only || !sfid__mark_is_far(&far, tick, now))
         return 0;
-    return sfid__mark_refuse_far(&far, "page", h->slot.page ? h->slot.dir.path : h->run.path, pid, tick, now, err);
+    return sfid__mark_refuse_far(&far, "page", h->slot.page ? h->slot.dir.path : h->run.path, pid,
+                                 tick, now, err);
 }
 
-static int take_slot_of(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want, struct sfid__error *err) {
+static int take_slot_of(struct sfid__holder *h, const char *name,
+                        const struct sfid__slot_want *want, struct sfid__error *err) {
     struct sfid__dir app;
     const int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, err);
     return rc < 0 ? rc : sfid__slot_take(&h->slot, &app, name, want, err);
 }
 
 /*
- * Looks at a pid whose lock the store has taken, while the holder has no pid yet. The pid's page has to be free, too:
- * a process that lost the state directory still holds it. And its position has to be near: after a power loss the mark
- * lies ahead, and another pid does not have to wait.
+ * Looks at a pid whose lock the store has taken, while the holder has no pid yet. The pid's page
+ * has to be free, too: a process that lost the state directory still holds it. And its position has
+ * to be near: after a power loss the mark lies ahead, and another pid does not have to wait.
  */
-static int accept_pid(void *accepter, const struct sfid__lease_event *grant, bool picky, struct sfid__error *err) {
+static int accept_pid(void *accepter, const struct sfid__lease_event *grant, bool picky,
+                      struct sfid__error *err) {
     struct sfid__holder *h = accepter;
     struct sfid__slot_naming naming;
     char name[32];
@@ -56,14 +66,17 @@ static int accept_pid(void *accepter, const struct sfid__lease_event *grant, boo
         return 0; /* the slot came first, or this is the same pid again */
     const struct sfid__slot_want want = want_of(h, grant);
     snprintf(name, sizeof name, "pid-%" PRIu64, grant->pid);
-    int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err) : take_slot_of(h, name, &want, err);
+    int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err)
+                       : take_slot_of(h, name, &want, err);
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
-    const uint64_t tick = sfid__grant_position(h, sfid__holder_last_record(h), grant, 0) >> h->generator->layout.seq_bits;
+    const uint64_t tick = sfid__grant_position(h, sfid__holder_last_record(h), grant, 0) >>
+                          h->generator->layout.seq_bits;
     rc = refuse_far(h, grant->pid, tick, err);
     if (rc == 0 && picky && !range_of_one(h) && tick > near)
-        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock", grant->pid);
+        rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock",
+                        grant->pid);
     if (h->shared)
         return sfid__share_name_end(h, &naming, grant->pid, rc == 0, err) < 0 ? err->code : rc;
     if (rc < 0)
@@ -72,32 +85,39 @@ static int accept_pid(void *accepter, const struct sfid__lease_event *grant, boo
 }
 
 /*
- * Finds the lease that a process has left in this slot, killed (an open record) or by a close (a closed one that it left). The
- * server is asked before the first ID, because it may have granted the pid meanwhile: by init, or after a loss. Without an answer,
- * the lease goes on if its window is open (warm).
+ * Finds the lease that a process has left in this slot, killed (an open record) or by a close (a
+ * closed one that it left). The server is asked before the first ID, because it may have granted
+ * the pid meanwhile: by init, or after a loss. Without an answer, the lease goes on if its window
+ * is open (warm).
  */
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__holder_last_record(h);
-    const bool by_mark = h->shared && !h->lease.terms.testifies; /* then the page is not the right to its pid */
-    if (r == NULL || by_mark || sfid__grant_is_void(h, r) || sfid__record_pid(r) < h->lease.terms.pid_min ||
+    /* then the page is not the right to its pid */
+    const bool by_mark = h->shared && !h->lease.terms.testifies;
+    if (r == NULL || by_mark || sfid__grant_is_void(h, r) ||
+        sfid__record_pid(r) < h->lease.terms.pid_min ||
         sfid__record_pid(r) > h->lease.terms.pid_max)
         return false;
     sfid__holder_follow_signs(h, r);
-    if (sfid__grant_is_closed(r) && (!sfid__record_is_left(r) || (r = sfid__grant_succeed(h, r)) == NULL))
+    if (sfid__grant_is_closed(r) &&
+        (!sfid__record_is_left(r) || (r = sfid__grant_succeed(h, r)) == NULL))
         return false;
     sfid__grant_mend_highest(r);
     *found = sfid__holder_found_on_page(h);
     found->cold = true;
     found->warm =
-        sfid__grant_limit(r) > SFID__MAX(sfid__grant_clock_tick(h), sfid__record_position(r) >> h->generator->layout.seq_bits);
+        sfid__grant_limit(r) > SFID__MAX(sfid__grant_clock_tick(h),
+                                         sfid__record_position(r) >> h->generator->layout.seq_bits);
     return true;
 }
 
-/* Says why no pid came in time, and how long that time was: the last attempt had only what the others left. */
+/* Says why no pid came in time, and how long that time was: the last attempt had only what the
+ * others left. */
 static int out_of_time(struct sfid__holder *h) {
     char over[80];
     const size_t n = strlen(h->error.text), most = sizeof h->error.text;
-    snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over", h->settings->opt.open_timeout_ms);
+    snprintf(over, sizeof over, "; the %" PRIu32 " ms of open_timeout_ms are over",
+             h->settings->opt.open_timeout_ms);
     if (h->error.code == 0)
         return sfid__fail(&h->error, SFID_ENOPID, "no pid was granted%s", over);
     if (n + strlen(over) < most) /* the cause is not cut off for this */
@@ -107,10 +127,11 @@ static int out_of_time(struct sfid__holder *h) {
 
 /* A server is not blamed for what a disk, or a busy processor, took. */
 static int no_time_left(struct sfid__holder *h) {
-    return sfid__fail(&h->error, SFID_ESTATE,
-                      "no time was left to ask the server for a pid: opening the run and the state directory had taken the %" PRIu32
-                      " ms of open_timeout_ms; look at their disk, and at the load of this host",
-                      h->settings->opt.open_timeout_ms);
+    return sfid__fail(
+        &h->error, SFID_ESTATE,
+        "no time was left to ask the server for a pid: opening the run and the state directory had taken the %" PRIu32
+        " ms of open_timeout_ms; look at their disk, and at the load of this host",
+        h->settings->opt.open_timeout_ms);
 }
 
 /* Drives the machine until IDs can be generated, it gives up, or time is over. */
@@ -127,21 +148,28 @@ static int get_pid(struct sfid__holder *h) {
         const int64_t now = sfid__holder_monotonic_ms(h);
         if (now >= h->deadline_ms)
             return out_of_time(h);
-        if (due > now) /* then look at the deadline again: a question without time left is not asked */
-            h->generator->clock->sleep_ns(h->generator->clock, (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
+        /* then look at the deadline again: a question without time left is not asked */
+        if (due > now)
+            h->generator->clock->sleep_ns(h->generator->clock,
+                                          (SFID__MIN(due, h->deadline_ms) - now) * 1000000);
         else
             due = sfid__holder_step(h, false);
     }
     return h->gave_up ? h->error.code : 0;
 }
 
-/* Takes the slot first: a lease in it may go on, and its number is part of this process's name at the store. */
+/* Takes the slot first: a lease in it may go on, and its number is part of this process's name at
+ * the store. */
 static int take_first_slot(struct sfid__holder *h, const char *machine) {
     const struct sfid__generator *g = h->generator;
-    const uint64_t now = sfid__grant_clock_tick(h), window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window, h->deadline_ms};
-    struct sfid__numbered row = {
-        .run = &h->run, .app = h->settings->opt.app, .pids = g->layout.max_pid + 1, .over = &h->noticed->passed_over};
+    const uint64_t now = sfid__grant_clock_tick(h),
+                   window = sfid__ms_to_ticks(&g->layout, h->settings->window_ms);
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, now + 2 * window,
+                                         h->deadline_ms};
+    struct sfid__numbered row = {.run = &h->run,
+                                 .app = h->settings->opt.app,
+                                 .pids = g->layout.max_pid + 1,
+                                 .over = &h->noticed->passed_over};
     const int rc = sfid__numbered_take(&h->slot, &row, &want, &h->error);
     if (rc == 0)
         snprintf(h->identity, sizeof h->identity, "%s:%" PRIu64, machine, row.number);
@@ -172,8 +200,10 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
         return 0;
     }
     if (h->settings->joins)
-        return sfid__fail(&h->error, SFID_ELEASE,
-                          "no process shares app \"%s\" now; share 2 joins one that was opened with share 1", h->settings->opt.app);
+        return sfid__fail(
+            &h->error, SFID_ELEASE,
+            "no process shares app \"%s\" now; share 2 joins one that was opened with share 1",
+            h->settings->opt.app);
     rc = get_pid(h);
     if (rc == 0)
         rc = sfid__share_let_in(h);
@@ -211,8 +241,8 @@ static void keep_noticed(struct sfid__holder *h) {
     h->noticed = NULL;
 }
 
-int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const struct sfid__settings *settings,
-                      int64_t deadline_ms) {
+int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g,
+                      const struct sfid__settings *settings, int64_t deadline_ms) {
     h->generator = g;
     h->settings = settings;
     h->by_host = settings->plan.by_host;
@@ -226,8 +256,10 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g, const s
     char machine[SFID__MACHINE_ID];
     struct sfid__dir state;
     struct sfid__error *stateless =
-        settings->store->slot_first ? &h->noticed->stateless : NULL; /* marks lie in the state directory */
-    int rc = sfid__places_open(&h->run, &state, machine, &settings->opt, stateless, &h->noticed->untrusted, &h->error);
+        /* marks lie in the state directory */
+        settings->store->slot_first ? &h->noticed->stateless : NULL;
+    int rc = sfid__places_open(&h->run, &state, machine, &settings->opt, stateless,
+                               &h->noticed->untrusted, &h->error);
     h->run_is_tmpfs = rc == 0 && sfid__dir_is_tmpfs(&h->run);
     if (rc == 0)
         rc = open_store(h, &state, machine);

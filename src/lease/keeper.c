@@ -100,7 +100,8 @@
 
 /* ---- a thread of its own -------------------------------------------------- */
 
-/* In a keeper's thread: which keeper, and in what process. A child forked inside a callback has a copy of both. */
+/* In a keeper's thread: which keeper, and in what process. A child forked inside a callback has a
+ * copy of both. */
 static _Thread_local struct {
     const struct sfid__keeper *keeper;
     uint64_t process;
@@ -109,21 +110,28 @@ static _Thread_local struct {
 /* Sleeps until the next step is due, or the next look at the counters. */
 static void rest(struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
-    int64_t ms = due_ms == SFID__FOREVER ? SFID__FOREVER : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
+    int64_t ms = due_ms == SFID__FOREVER
+                     ? SFID__FOREVER
+                     : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
     if (!sfid__keeper_backs_off(k))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
-    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) /* no poke ends this pause; acquire, as in run() */
-        k->generator->clock->wait_ns(k->generator->clock, &k->bell, 0, SFID__MIN(ms, EVENT_PERIOD_MS) * 1000000);
+    /* no poke ends this pause; acquire, as in run() */
+    else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0)
+        k->generator->clock->wait_ns(k->generator->clock, &k->bell, 0,
+                                     SFID__MIN(ms, EVENT_PERIOD_MS) * 1000000);
 }
 
 /* Acquire, with the exchange in sit_down(): the older keeper sees what the newer one saw. */
-static uint64_t reign_of(const struct sfid__page *page) { return atomic_load_explicit(&page->reign, memory_order_acquire); }
+static uint64_t reign_of(const struct sfid__page *page) {
+    return atomic_load_explicit(&page->reign, memory_order_acquire);
+}
 
 /* I3. False once another keeper has sat down, although this one never got up. */
 static bool reigns(const struct sfid__keeper *k) {
-    return k->holding == NULL || reign_of(k->generator->page) == atomic_load_explicit(&k->reign, memory_order_relaxed);
+    return k->holding == NULL ||
+           reign_of(k->generator->page) == atomic_load_explicit(&k->reign, memory_order_relaxed);
 }
 
 static void run(struct sfid__keeper *k) {
@@ -141,7 +149,8 @@ static void run(struct sfid__keeper *k) {
         if (k->on_event)
             sfid__keeper_tell_counters(k);
         rest(k, due_ms);
-        /* I4. Acquire, with the release in sfid__page_poke: what was written before the poke (stop) is seen above. */
+        /* I4. Acquire, with the release in sfid__page_poke: what was written before the poke (stop)
+         * is seen above. */
         poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
     }
 }
@@ -151,12 +160,14 @@ static void run(struct sfid__keeper *k) {
 /* True if the thread that counts is alive, and answers. */
 static bool is_kept(const struct sfid__keeper *k) {
     const struct sfid__page *page = k->generator->page;
-    return sfid__alive(&page->seat[reign_of(page) % SFID__SEATS].keeper) && (!sfid__keeper_shares(k) || !sfid__keeper_is_deaf(k));
+    return sfid__alive(&page->seat[reign_of(page) % SFID__SEATS].keeper) &&
+           (!sfid__keeper_shares(k) || !sfid__keeper_is_deaf(k));
 }
 
 /*
- * Sits down on a free seat, and counts from now on. An earlier keeper that goes on finds that out after its step (I3). What it
- * still writes harms nobody: limits that rise, marks of its own seat, a record that it cannot publish.
+ * Sits down on a free seat, and counts from now on. An earlier keeper that goes on finds that out
+ * after its step (I3). What it still writes harms nobody: limits that rise, marks of its own seat,
+ * a record that it cannot publish.
  */
 static bool sit_down(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
@@ -169,7 +180,8 @@ static bool sit_down(struct sfid__keeper *k) {
             continue;
         const uint64_t mine = (reign / SFID__SEATS + 1) * SFID__SEATS + seat;
         /* Acq_rel, with the acquire in reign_of(). Of two that sit down at once, one wins. */
-        if (!atomic_compare_exchange_strong_explicit(&page->reign, &reign, mine, memory_order_acq_rel, memory_order_relaxed)) {
+        if (!atomic_compare_exchange_strong_explicit(&page->reign, &reign, mine,
+                                                     memory_order_acq_rel, memory_order_relaxed)) {
             sfid__alive_leave(&page->seat[seat].keeper);
             return false;
         }
@@ -184,11 +196,14 @@ static bool sit_down(struct sfid__keeper *k) {
 
 static void get_up(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
-    const uint64_t reign = atomic_load_explicit(&k->reign, memory_order_relaxed); /* this thread has written it */
+    /* this thread has written it */
+    const uint64_t reign = atomic_load_explicit(&k->reign, memory_order_relaxed);
     if (!reigns(k))
-        sfid__page_wake(page); /* this thread may have taken a poke that was meant for the other one */
+        /* this thread may have taken a poke that was meant for the other one */
+        sfid__page_wake(page);
     else
-        atomic_store_explicit(&page->resting, 0, memory_order_relaxed); /* a hint: nobody rests any more */
+        /* a hint: nobody rests any more */
+        atomic_store_explicit(&page->resting, 0, memory_order_relaxed);
     if (!reigns(k) || sfid__keeper_shares(k))
         sfid__holder_unfollow(k->holding);
     sfid__alive_leave(&page->seat[reign % SFID__SEATS].keeper);
@@ -199,8 +214,10 @@ static void get_up(struct sfid__keeper *k) {
 static bool keep(struct sfid__keeper *k) {
     if (!sit_down(k))
         return false;
-    pthread_setname_np(pthread_self(), THREAD_NAME); /* not before: of two that start at once, one ends here */
-    sfid__holder_sit(k->holding, atomic_load_explicit(&k->reign, memory_order_relaxed)); /* this thread has written it */
+    /* not before: of two that start at once, one ends here */
+    pthread_setname_np(pthread_self(), THREAD_NAME);
+    /* this thread has written it */
+    sfid__holder_sit(k->holding, atomic_load_explicit(&k->reign, memory_order_relaxed));
     if (sfid__keeper_shares(k))
         sfid__keeper_tell_keeps(k);
     run(k);
@@ -208,13 +225,16 @@ static bool keep(struct sfid__keeper *k) {
     return true;
 }
 
-/* True if this process's thread stays even while another keeps: its callback wants to hear of this process's events. */
+/* True if this process's thread stays even while another keeps: its callback wants to hear of this
+ * process's events. */
 static bool attends(const struct sfid__keeper *k) { return sfid__keeper_shares(k) && k->on_event; }
 
-/* Sleeps until the next look. It is soon if the keeper of another process was asked: that one may answer, or be deaf. */
+/* Sleeps until the next look. It is soon if the keeper of another process was asked: that one may
+ * answer, or be deaf. */
 static void listen(struct sfid__keeper *k) {
     const int64_t ms = SFID__MIN(sfid__keeper_window_ms(k) / 8, EVENT_PERIOD_MS);
-    sfid__futex_wait(&k->bell, SFID__FUTEX_SHARED, 0, SFID__MAX(sfid__keeper_asked_ms(k) ? ms / 4 : ms, 1));
+    sfid__futex_wait(&k->bell, SFID__FUTEX_SHARED, 0,
+                     SFID__MAX(sfid__keeper_asked_ms(k) ? ms / 4 : ms, 1));
 }
 
 /* A thread that stays: it reports this process's events, and keeps whenever nobody does. */
@@ -233,22 +253,26 @@ static void attend(struct sfid__keeper *k) {
 }
 
 /*
- * I1. POSIX lets pthread_create() set k->thread after the thread has begun. One that ended before that would be joined by whatever
- * stood there. The starting thread waits for nothing, so this is short. Acquire, with the exchange at the end of sfid__keeper_start.
+ * I1. POSIX lets pthread_create() set k->thread after the thread has begun. One that ended before
+ * that would be joined by whatever stood there. The starting thread waits for nothing, so this is
+ * short. Acquire, with the exchange at the end of sfid__keeper_start.
  */
 static void await_made(const struct sfid__keeper *k) {
-    while (atomic_load_explicit(&k->owner, memory_order_acquire) == (sfid__keeper_own() | SFID__KEEPER_STARTING))
+    while (atomic_load_explicit(&k->owner, memory_order_acquire) ==
+           (sfid__keeper_own() | SFID__KEEPER_STARTING))
         sched_yield();
 }
 
 static void *keeper_main(void *arg) {
     struct sfid__keeper *k = arg;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0}); /* a callback may show the host which thread this is */
+    /* a callback may show the host which thread this is */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     self.keeper = k;
     self.process = sfid__process();
     if (k->holding == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
-        run(k); /* without a holder it only reports this process's events: each process may have one */
+        /* without a holder it only reports this process's events: each process may have one */
+        run(k);
     } else if (attends(k)) {
         attend(k);
     } else if (!keep(k)) {
@@ -269,32 +293,35 @@ static int make_thread(struct sfid__keeper *k, bool another) {
 }
 
 int sfid__keeper_start(struct sfid__keeper *k) {
-    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed); /* the exchange below decides, and acquires */
+    /* the exchange below decides, and acquires */
+    uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed);
     const bool in_crew = sfid__keeper_in_crew(k);
     const uint64_t us = sfid__keeper_own();
     if (owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING))
         return 0;
     if (in_crew ? sfid__berth_is_served(k) : k->holding && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
-    /* I1. Acq_rel, with the release in keeper_main() and has_left(): k->thread and k->berth pass from the last start to this one,
-       and a thread is joined only after its last store. */
-    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | SFID__KEEPER_STARTING, memory_order_acq_rel,
-                                                 memory_order_relaxed))
+    /* I1. Acq_rel, with the release in keeper_main() and has_left(): k->thread and k->berth pass
+     * from the last start to this one, and a thread is joined only after its last store. */
+    if (!atomic_compare_exchange_strong_explicit(&k->owner, &owner, us | SFID__KEEPER_STARTING,
+                                                 memory_order_acq_rel, memory_order_relaxed))
         return 0;
     atomic_store_explicit(&k->stop, 0, memory_order_relaxed); /* before the thread is made */
-    const int why = in_crew ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED));
+    const int why =
+        in_crew ? sfid__berth_join(k) : make_thread(k, owner == (us | SFID__KEEPER_ENDED));
     if (why) {
         atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_release);
         return why;
     }
     uint64_t starting = us | SFID__KEEPER_STARTING; /* unless the crew has ended already */
-    atomic_compare_exchange_strong_explicit(&k->owner, &starting, us | SFID__KEEPER_RUNNING, memory_order_acq_rel,
-                                            memory_order_relaxed);
+    atomic_compare_exchange_strong_explicit(&k->owner, &starting, us | SFID__KEEPER_RUNNING,
+                                            memory_order_acq_rel, memory_order_relaxed);
     return 0;
 }
 
 bool sfid__keeper_runs(const struct sfid__keeper *k) {
-    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed), us = sfid__keeper_own();
+    const uint64_t owner = atomic_load_explicit(&k->owner, memory_order_relaxed),
+                   us = sfid__keeper_own();
     return owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING);
 }
 
@@ -304,7 +331,9 @@ bool sfid__keeper_keeps(const struct sfid__keeper *k) {
            (!sfid__keeper_shares(k) || atomic_load_explicit(&k->reign, memory_order_relaxed) != 0);
 }
 
-bool sfid__keeper_is_self(const struct sfid__keeper *k) { return self.keeper == k && self.process == sfid__process(); }
+bool sfid__keeper_is_self(const struct sfid__keeper *k) {
+    return self.keeper == k && self.process == sfid__process();
+}
 
 static bool has_ended(const struct sfid__keeper *k) {
     return atomic_load_explicit(&k->owner, memory_order_relaxed) ==
@@ -316,8 +345,10 @@ static void end_thread(struct sfid__keeper *k) {
     sfid__futex_wake(&k->bell, SFID__FUTEX_SHARED, 1); /* as the clock waits */
     if (!sfid__keeper_shares(k))
         sfid__page_wake(k->generator->page);
-    /* Two keepers may sleep on the word of a page that is shared, and the other one may take the poke. */
-    for (int64_t nap_ns = 10000; sfid__keeper_shares(k) && !has_ended(k); nap_ns = SFID__MIN(nap_ns * 2, 10000000)) {
+    /* Two keepers may sleep on the word of a page that is shared, and the other one may take the
+     * poke. */
+    for (int64_t nap_ns = 10000; sfid__keeper_shares(k) && !has_ended(k);
+         nap_ns = SFID__MIN(nap_ns * 2, 10000000)) {
         k->generator->clock->sleep_ns(k->generator->clock, nap_ns);
         if (atomic_load_explicit(&k->reign, memory_order_relaxed) != 0)
             sfid__page_wake_all(k->generator->page);
@@ -331,10 +362,12 @@ void sfid__keeper_stop(struct sfid__keeper *k) {
     const uint64_t us = sfid__keeper_own();
     if (owner >> 2 != us >> 2 || owner == (us | SFID__KEEPER_IDLE))
         return;
-    atomic_store_explicit(&k->stop, 1, memory_order_release); /* with the acquire in run(), attend() and take_turn() */
+    /* with the acquire in run(), attend() and take_turn() */
+    atomic_store_explicit(&k->stop, 1, memory_order_release);
     if (sfid__keeper_in_crew(k))
         sfid__berth_leave(k);
     else
         end_thread(k);
-    atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_relaxed); /* alone: see the table */
+    /* alone: see the table */
+    atomic_store_explicit(&k->owner, us | SFID__KEEPER_IDLE, memory_order_relaxed);
 }

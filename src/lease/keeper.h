@@ -28,10 +28,12 @@
 
 #include "lease/keeper_parts.h"
 
-/* Starts this process's keeper unless it runs. 0, SFID_EAGAIN if another process keeps and no on_event waits, or an errno. */
+/* Starts this process's keeper unless it runs. 0, SFID_EAGAIN if another process keeps and no
+ * on_event waits, or an errno. */
 int sfid__keeper_start(struct sfid__keeper *k);
 
-/* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from the thread itself. */
+/* Ends this process's thread, if there is one, and waits for that. Not beside a start, and not from
+ * the thread itself. */
 void sfid__keeper_stop(struct sfid__keeper *k);
 
 /* True in the keeper's own thread, that is, inside a callback. */

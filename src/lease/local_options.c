@@ -13,13 +13,15 @@ static int bad_parameter(struct sfid__error *err, const char *title, const char 
     char shown[60];
     const char *from = sfid__behind_password(text, len);
     sfid__printable(shown, sizeof shown, from, (size_t)(text + len - from));
-    return sfid__fail(err, SFID_EINVAL,
-                      "%s: bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N", title,
-                      shown, LEAD_MIN_MS, LEAD_MAX_MS);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        "%s: bad parameter \"%s\"; expected mark=none, share=1, lead_ms=%d to %d, pid_min=N or pid_max=N",
+        title, shown, LEAD_MIN_MS, LEAD_MAX_MS);
 }
 
 /* "mark=none", or one of the eight-byte names and a decimal. */
-static int read_parameter(const char *text, size_t len, struct sfid__settings *out, struct sfid__error *err) {
+static int read_parameter(const char *text, size_t len, struct sfid__settings *out,
+                          struct sfid__error *err) {
     enum { NAME = 8 };
     const char *title = out->store->title;
     uint64_t n;
@@ -47,14 +49,16 @@ static int read_parameters(const char *all, struct sfid__settings *out, struct s
             return err->code;
         for (const char *before = all; before < text; before += strcspn(before, "&") + 1)
             if (strncmp(before, text, name + 1) == 0)
-                return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.*s\" is given twice", out->store->title, (int)name, text);
+                return sfid__fail(err, SFID_EINVAL, "%s: parameter \"%.*s\" is given twice",
+                                  out->store->title, (int)name, text);
         if (text[len] == '\0')
             return 0;
         text += len + 1;
     }
 }
 
-int sfid__local_options_read(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+int sfid__local_options_read(const char *text, struct sfid__settings *out,
+                             struct sfid__error *err) {
     const char *parameters = strchr(text, '?');
     return parameters ? read_parameters(parameters + 1, out, err) : 0;
 }

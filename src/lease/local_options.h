@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* local_options.h - the options of the local store: what stands behind its name. As store.h says of read. */
+/* local_options.h - the options of the local store: what stands behind its name. As store.h says of
+ * read. */
 #ifndef SFID_LEASE_LOCAL_OPTIONS_H
 #define SFID_LEASE_LOCAL_OPTIONS_H
 

@@ -21,7 +21,8 @@ static void give_up(lease *l, actions *out) {
 }
 
 /* An action with all that the pid is held under. */
-static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_action_kind kind, const lease *l) {
+static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_action_kind kind,
+                                             const lease *l) {
     struct sfid__lease_action *a = push(out, kind);
     a->pid = l->pid;
     a->token = l->token;
@@ -34,18 +35,24 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
 
 /* ---- time ------------------------------------------------------------------ */
 
-static bool is_short(const lease *l, uint64_t pid) { return sfid__lease_is_short(l->terms.share, pid); }
+static bool is_short(const lease *l, uint64_t pid) {
+    return sfid__lease_is_short(l->terms.share, pid);
+}
 
 bool sfid__lease_is_brief(const lease *l) { return l->fresh || is_short(l, l->pid); }
 
-static uint64_t window(const lease *l) { return sfid__lease_is_brief(l) ? l->terms.first_window : l->terms.window; }
+static uint64_t window(const lease *l) {
+    return sfid__lease_is_brief(l) ? l->terms.first_window : l->terms.window;
+}
 
 static int64_t heartbeat_ms(const lease *l) {
     return sfid__lease_is_brief(l) ? l->terms.first_heartbeat_ms : l->terms.heartbeat_ms;
 }
 
 /* Up to a tenth earlier, so that processes that began together drift apart. */
-static int64_t jitter(int64_t ms, uint64_t random) { return ms - (int64_t)(random % (uint64_t)(ms / 10 + 1)); }
+static int64_t jitter(int64_t ms, uint64_t random) {
+    return ms - (int64_t)(random % (uint64_t)(ms / 10 + 1));
+}
 
 /* Lets the window run out until the generator asks. */
 static void rest(lease *l, actions *out) {
@@ -57,14 +64,16 @@ static void rest(lease *l, actions *out) {
 #define NEAR_END_MS 500
 
 /*
- * While a window has something left, a pause is a heartbeat's share of that, but at least NEAR_END_MS. So a store that
- * comes back in time is asked in time. The tick that has begun does not count. Without a window the terms decide.
+ * While a window has something left, a pause is a heartbeat's share of that, but at least
+ * NEAR_END_MS. So a store that comes back in time is asked in time. The tick that has begun does
+ * not count. Without a window the terms decide.
  */
 static int64_t longest_pause(const lease *l, const event *e) {
     const int64_t longest = SFID__MIN(l->terms.retry_longest_ms, heartbeat_ms(l));
     if (l->limit <= e->tick || l->limit - e->tick >= window(l))
         return longest;
-    const int64_t in_time = (int64_t)((uint64_t)heartbeat_ms(l) * (l->limit - e->tick - 1) / window(l));
+    const int64_t in_time =
+        (int64_t)((uint64_t)heartbeat_ms(l) * (l->limit - e->tick - 1) / window(l));
     return SFID__MIN(longest, SFID__MAX(in_time, NEAR_END_MS));
 }
 
@@ -77,12 +86,14 @@ static void back_off(lease *l, const event *e, actions *out) {
 }
 
 /*
- * The store's clock counts a window, and ours uses it up. If ours is ahead, less is left than was granted: then the next renewal comes
- * that much sooner, whether anybody calls or not, but not within an eighth of the heartbeat (R10).
+ * The store's clock counts a window, and ours uses it up. If ours is ahead, less is left than was
+ * granted: then the next renewal comes that much sooner, whether anybody calls or not, but not
+ * within an eighth of the heartbeat (R10).
  */
 static int64_t till_heartbeat_ms(const lease *l, const event *e) {
     const int64_t heartbeat = heartbeat_ms(l);
-    const uint64_t left = l->limit - SFID__MIN(l->limit, e->tick), missing = window(l) - SFID__MIN(window(l), left);
+    const uint64_t left = l->limit - SFID__MIN(l->limit, e->tick),
+                   missing = window(l) - SFID__MIN(window(l), left);
     const uint64_t missing_ms = missing * l->terms.unit_ms;
     return missing_ms < (uint64_t)heartbeat ? heartbeat - (int64_t)missing_ms : 0;
 }
@@ -98,19 +109,20 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
 #define NONCE_RANDOM_BITS 40
 
 /*
- * A nonce that no copy of this process makes, and that is above the one before. Of two claims that a store serves, the
- * later nonce stands, in whatever order they arrive. After 2^24 nonces of one lease they are only random, and that
- * rule, which avoids a false loss, no longer applies.
+ * A nonce that no copy of this process makes, and that is above the one before. Of two claims that
+ * a store serves, the later nonce stands, in whatever order they arrive. After 2^24 nonces of one
+ * lease they are only random, and that rule, which avoids a false loss, no longer applies.
  */
 static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
-    const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS, count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
+    const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS,
+                   count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
     return count << NONCE_RANDOM_BITS | random >> (64 - NONCE_RANDOM_BITS);
 }
 
 /*
- * R6: each attempt has its own nonce. The store may have answered another attempt, and the pid may have had another
- * holder since. An attempt that arrives only then must not bring back the nonce under which the answered one is
- * renewed.
+ * R6: each attempt has its own nonce. The store may have answered another attempt, and the pid may
+ * have had another holder since. An attempt that arrives only then must not bring back the nonce
+ * under which the answered one is renewed.
  */
 static void claim(lease *l, const event *e, actions *out) {
     l->nonce = nonce_after(l->nonce, e->random[1]);
@@ -154,7 +166,8 @@ static void claim_answered(lease *l, const event *e, actions *out) {
         l->start = e->start;
         l->retry_ms = 0;
         /* R8: neither at once nor never. A pid may be released before its time. */
-        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.poll_least_ms), l->terms.poll_most_ms);
+        l->due_ms = e->now_ms + SFID__MIN(SFID__MAX(e->after_ms, l->terms.poll_least_ms),
+                                          l->terms.poll_most_ms);
         sleep_until(out, l->due_ms);
     } else if (e->answer == SFID__REFUSED && !l->opened) {
         give_up(l, out);
@@ -200,10 +213,12 @@ static void unfit(lease *l, const event *e, actions *out) {
 }
 
 /*
- * True if no ID can be generated yet, and the store need not know more. A bound below the next position is raised all
- * the same: if the page is lost, nothing else is left.
+ * True if no ID can be generated yet, and the store need not know more. A bound below the next
+ * position is raised all the same: if the page is lost, nothing else is left.
  */
-static bool may_wait(const lease *l, const event *e) { return l->terms.rests && e->idle && !l->bare; }
+static bool may_wait(const lease *l, const event *e) {
+    return l->terms.rests && e->idle && !l->bare;
+}
 
 static void adopted(lease *l, const event *e, actions *out) {
     l->state = SFID__LEASE_HELD;
@@ -264,8 +279,9 @@ static void shut_out(lease *l, const event *e, actions *out) {
 }
 
 /*
- * R13. The other copy has the same memory: token, nonces, and what a claim under way will be granted. One that renewed first would
- * share its pid with the other till that one renews. So nothing of before is used, not even what is left of a lost lease's window.
+ * R13. The other copy has the same memory: token, nonces, and what a claim under way will be
+ * granted. One that renewed first would share its pid with the other till that one renews. So
+ * nothing of before is used, not even what is left of a lost lease's window.
  */
 static void copied(lease *l, const event *e, actions *out) {
     if (l->gave_up) {
@@ -309,11 +325,13 @@ static void renewal_answered(lease *l, const event *e, actions *out) {
 }
 
 /*
- * Renews if a renewal is due, or if half of the window has gone, possibly because the word runs ahead of the clock. But
- * not again at once: if our clock is ahead of the store's, another renewal gains nothing.
+ * Renews if a renewal is due, or if half of the window has gone, possibly because the word runs
+ * ahead of the clock. But not again at once: if our clock is ahead of the store's, another renewal
+ * gains nothing.
  *
- * A store that rests grants nothing before an ID can be generated. Each renewal moves its bound on, so a program that
- * is restarted again and again, and ends before its first ID each time, would wait for that bound for ever.
+ * A store that rests grants nothing before an ID can be generated. Each renewal moves its bound on,
+ * so a program that is restarted again and again, and ends before its first ID each time, would
+ * wait for that bound for ever.
  */
 static void attend(lease *l, const event *e, actions *out) {
     const bool due = e->now_ms >= l->due_ms;
@@ -346,8 +364,9 @@ static void release(lease *l, actions *out) {
 }
 
 /*
- * R7: the caller has closed the record. A pid that is not held cannot be released, and a store that did not answer is not asked
- * again: a successor goes on with what is left. A mark is written in any case.
+ * R7: the caller has closed the record. A pid that is not held cannot be released, and a store that
+ * did not answer is not asked again: a successor goes on with what is left. A mark is written in
+ * any case.
  */
 static void closed(lease *l, const event *e, actions *out) {
     const bool held = l->state == SFID__LEASE_HELD && !(l->terms.testifies && l->retry_ms != 0);
@@ -436,7 +455,8 @@ void sfid__lease_follow(lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t 
 
 void sfid__lease_step(lease *l, const event *e, actions *out) {
     out->count = 0;
-    switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE : e->kind) {
+    switch (l->state == SFID__LEASE_ENDED && e->kind != SFID__LEASE_ANSWER ? SFID__LEASE_WAKE
+                                                                           : e->kind) {
     case SFID__LEASE_OPEN:
         want(l, e->random[0], 0, e->start);
         claim(l, e, out);

@@ -49,23 +49,31 @@
 
 /* How a store wants its leases kept. Milliseconds are monotonic, ticks are of the layout. */
 struct sfid__lease_terms {
-    uint64_t window;            /* ticks that a renewal grants from now on */
-    uint64_t first_window;      /* the same of a claim, and of any grant of a short pid */
-    uint64_t share;             /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
-    uint64_t end;               /* first tick past the layout: a limit there needs no renewal */
-    uint64_t unit_ms;           /* of a tick; 0: windows are counted by our clock, which uses them up */
-    uint64_t reach;             /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
+    uint64_t window;       /* ticks that a renewal grants from now on */
+    uint64_t first_window; /* the same of a claim, and of any grant of a short pid */
+    /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
+    uint64_t share;
+    uint64_t end; /* first tick past the layout: a limit there needs no renewal */
+    /* of a tick; 0: windows are counted by our clock, which uses them up */
+    uint64_t unit_ms;
+    /* how far ahead of our tick a granted limit may lie: window and clock skew; 0: any distance */
+    uint64_t reach;
     uint64_t pid_min, pid_max;  /* inclusive */
     int64_t heartbeat_ms;       /* between renewals */
     int64_t first_heartbeat_ms; /* the same until the first renewal, and always with a short pid */
     int64_t retry_first_ms, retry_longest_ms;
     int64_t poll_least_ms, poll_most_ms; /* between claims while all pids are taken */
     bool rests;                          /* no renewal while no ID is, or can be, generated */
-    bool testifies; /* only an answer gives a right to the pid, which others may have had since: a restart renews at once */
+    /* only an answer gives a right to the pid, which others may have had since: a restart renews at
+     * once */
+    bool testifies;
 };
 
-/* Whether a pid is short: for newcomers, and granted for a first window each time. share: as in the terms. */
-static inline bool sfid__lease_is_short(uint64_t share, uint64_t pid) { return share != 0 && pid % share == share - 1; }
+/* Whether a pid is short: for newcomers, and granted for a first window each time. share: as in the
+ * terms. */
+static inline bool sfid__lease_is_short(uint64_t share, uint64_t pid) {
+    return share != 0 && pid % share == share - 1;
+}
 
 enum sfid__lease_state {
     SFID__LEASE_WANTED, /* no pid, or a lost one whose window is being used up */
@@ -76,8 +84,10 @@ enum sfid__lease_state {
 struct sfid__lease {
     struct sfid__lease_terms terms;
     enum sfid__lease_state state;
-    bool opened;         /* IDs could be generated once: from then on it keeps trying, whatever the store says */
-    bool warm;           /* R9: the window that was found was open. Counts until IDs can be generated */
+    /* IDs could be generated once: from then on it keeps trying, whatever the store says */
+    bool opened;
+    /* R9: the window that was found was open. Counts until IDs can be generated */
+    bool warm;
     bool releases;       /* ended: the question under way is a release */
     bool shown;          /* ended: the lease was shown again, R7 */
     bool lost;           /* the last pid was lost, and no LEASED_AGAIN was reported yet */
@@ -101,30 +111,39 @@ struct sfid__lease {
 /* ---- events ---------------------------------------------------------------- */
 
 enum sfid__lease_event_kind {
-    SFID__LEASE_OPEN,    /* the caller wants a pid; start and random are set */
-    SFID__LEASE_RESUME,  /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, warm, start */
-    SFID__LEASE_WAKE,    /* time has passed, or the generator poked; position */
-    SFID__LEASE_ANSWER,  /* what the store has filled in: answer, and that answer's members */
-    SFID__LEASE_ADOPTED, /* the grant has its record: limit, and whether the store knows that limit (sure) */
-    SFID__LEASE_UNFIT,   /* the grant could not get a record */
-    SFID__LEASE_COPIED,  /* this machine is a copy of the one that asked for the lease; no answer of before counts */
-    SFID__LEASE_CLOSE    /* the record is closed, and this process was the last to use it: position is the tick to give back */
+    SFID__LEASE_OPEN, /* the caller wants a pid; start and random are set */
+    /* a record was found or taken over: pid, limit, token, nonce, next_nonce, cold, warm, start */
+    SFID__LEASE_RESUME,
+    SFID__LEASE_WAKE,   /* time has passed, or the generator poked; position */
+    SFID__LEASE_ANSWER, /* what the store has filled in: answer, and that answer's members */
+    /* the grant has its record: limit, and whether the store knows that limit (sure) */
+    SFID__LEASE_ADOPTED,
+    SFID__LEASE_UNFIT, /* the grant could not get a record */
+    /* this machine is a copy of the one that asked for the lease; no answer of before counts */
+    SFID__LEASE_COPIED,
+    /* the record is closed, and this process was the last to use it: position is the tick to give
+     * back */
+    SFID__LEASE_CLOSE
 };
 
 enum sfid__lease_answer {
     SFID__GRANTED,  /* claim: pid, floor, limit; renewal: limit */
     SFID__LATER,    /* claim: all pids are taken for now; after_ms (poll_most_ms at most), start */
     SFID__SWITCHED, /* renewal: an ordinary pid in place of the short one: pid, floor, limit */
-    SFID__LOST,     /* renewal: the pid is not ours any more, or not known; release: not known, and nothing was written */
-    SFID__FOREIGN,  /* the same, and somebody may issue from it already: a stranger, or who was granted it (R12) */
-    SFID__FAILED,   /* no answer, or one that may differ next time */
-    SFID__REFUSED   /* trying again soon will not help */
+    /* renewal: the pid is not ours any more, or not known; release: not known, and nothing was
+     * written */
+    SFID__LOST,
+    /* the same, and somebody may issue from it already: a stranger, or who was granted it (R12) */
+    SFID__FOREIGN,
+    SFID__FAILED, /* no answer, or one that may differ next time */
+    SFID__REFUSED /* trying again soon will not help */
 };
 
 struct sfid__lease_event {
     enum sfid__lease_event_kind kind;
-    int64_t now_ms;     /* monotonic */
-    uint64_t tick;      /* the first that may be issued from now on: the clock's, or the word's if that is ahead */
+    int64_t now_ms; /* monotonic */
+    /* the first that may be issued from now on: the clock's, or the word's if that is ahead */
+    uint64_t tick;
     uint64_t random[2]; /* fresh, never 0 */
     enum sfid__lease_answer answer;
     uint64_t pid, floor, limit;
@@ -140,9 +159,10 @@ struct sfid__lease_event {
 
     /* ANSWER, granted: for the holder, which begins a record. */
     uint64_t bound; /* word: every position of this pid below it may have been issued */
-    uint64_t page;  /* nonce of the page that last used the pid: any other is out of date. 0: not known */
-    bool exact;     /* the bound is where the pid was released, not a bound ahead of that */
-    bool guessed;   /* the bound is stored nowhere */
+    /* nonce of the page that last used the pid: any other is out of date. 0: not known */
+    uint64_t page;
+    bool exact;   /* the bound is where the pid was released, not a bound ahead of that */
+    bool guessed; /* the bound is stored nowhere */
 };
 
 /* ---- actions --------------------------------------------------------------- */
@@ -157,9 +177,11 @@ enum sfid__lease_action_kind {
     SFID__DO_TELL_RENEWED,
     SFID__DO_TELL_LOST,
     SFID__DO_TELL_FAILED,
-    SFID__DO_CLAIM,   /* ask: token, nonce, start; then ANSWER */
-    SFID__DO_RENEW,   /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER */
-    SFID__DO_RELEASE, /* ask: pid, token, nonce, next_nonce, floor (the first unused tick); then ANSWER */
+    SFID__DO_CLAIM, /* ask: token, nonce, start; then ANSWER */
+    /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER */
+    SFID__DO_RENEW,
+    /* ask: pid, token, nonce, next_nonce, floor (the first unused tick); then ANSWER */
+    SFID__DO_RELEASE,
     SFID__DO_GIVE_UP, /* no pid can be had: the store's error stands */
     SFID__DO_SLEEP    /* until due_ms, or a poke; then WAKE */
 };
@@ -171,11 +193,14 @@ struct sfid__lease_action {
     int64_t due_ms;
 
     /* What the holder adds to a question. */
-    uint64_t now;            /* clock tick */
-    uint64_t page;           /* nonce of the page in use, if there is one */
-    uint64_t position;       /* word of its record, if there is one: it may lie past the limit. RELEASE: the first that is unused */
-    int64_t deadline_ms;     /* monotonic: an answer after this counts as none */
-    int64_t give_up_ms;      /* monotonic: no claim is made again from then on; SFID__FOREVER: sfid_open() has returned */
+    uint64_t now;  /* clock tick */
+    uint64_t page; /* nonce of the page in use, if there is one */
+    /* word of its record, if there is one: it may lie past the limit. RELEASE: the first that is
+     * unused */
+    uint64_t position;
+    int64_t deadline_ms; /* monotonic: an answer after this counts as none */
+    /* monotonic: no claim is made again from then on; SFID__FOREVER: sfid_open() has returned */
+    int64_t give_up_ms;
     const _Atomic int *stop; /* not 0: the answer should come soon; may be NULL */
 };
 
@@ -192,9 +217,12 @@ void sfid__lease_init(struct sfid__lease *lease, const struct sfid__lease_terms 
 /* True if the current window is a first one: by a claim, or of a short pid. */
 bool sfid__lease_is_brief(const struct sfid__lease *lease);
 
-/* Other keepers have renewed the pid, or are about to: these nonces, and this limit if it is higher, are in force. */
-void sfid__lease_follow(struct sfid__lease *lease, uint64_t nonce, uint64_t next_nonce, uint64_t limit);
+/* Other keepers have renewed the pid, or are about to: these nonces, and this limit if it is
+ * higher, are in force. */
+void sfid__lease_follow(struct sfid__lease *lease, uint64_t nonce, uint64_t next_nonce,
+                        uint64_t limit);
 
-void sfid__lease_step(struct sfid__lease *lease, const struct sfid__lease_event *event, struct sfid__lease_actions *out);
+void sfid__lease_step(struct sfid__lease *lease, const struct sfid__lease_event *event,
+                      struct sfid__lease_actions *out);
 
 #endif

@@ -2,14 +2,17 @@
 #include "lease/nonces.h"
 
 /*
- * Acquire, with the release halves below: a keeper that finds a nonce answered also finds the limit raised that came with it, and
- * the first word is read before the second.
+ * Acquire, with the release halves below: a keeper that finds a nonce answered also finds the limit
+ * raised that came with it, and the first word is read before the second.
  */
-static uint64_t seen(const _Atomic uint64_t *p) { return atomic_load_explicit(p, memory_order_acquire); }
+static uint64_t seen(const _Atomic uint64_t *p) {
+    return atomic_load_explicit(p, memory_order_acquire);
+}
 
 /* Acq_rel, with seen(). */
 static bool swap(_Atomic uint64_t *p, uint64_t from, uint64_t to) {
-    return atomic_compare_exchange_strong_explicit(p, &from, to, memory_order_acq_rel, memory_order_acquire);
+    return atomic_compare_exchange_strong_explicit(p, &from, to, memory_order_acq_rel,
+                                                   memory_order_acquire);
 }
 
 struct sfid__nonces sfid__nonces_of(const struct sfid__record *r) {

@@ -25,7 +25,8 @@ struct sfid__nonces {
     uint64_t answered, next;
 };
 
-/* What a renewal has to show. If none is under way, fresh becomes the next one. R3: it is noted when this returns. */
+/* What a renewal has to show. If none is under way, fresh becomes the next one. R3: it is noted
+ * when this returns. */
 struct sfid__nonces sfid__nonces_show(struct sfid__record *r, uint64_t fresh);
 
 /* The nonce `next` was answered. The limit that was granted with it has been raised before. */

@@ -25,10 +25,11 @@ int sfid__redis_options_read(const char *url, struct sfid__settings *out, struct
 static int check_tag(const struct sfid__settings *s, struct sfid__error *err) {
     if (s->uri->registration == SFID__REGISTRATION_OFF || sfid__has_hash_tag(s->opt.app))
         return 0;
-    return sfid__fail(err, SFID_EINVAL,
-                      "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
-                      "such as \"{%s}\", or add registration=off to the URL",
-                      s->opt.app, s->opt.app);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        "app \"%s\": in a cluster the keys of an app have to lie in one hash slot; put a part of its name in braces, "
+        "such as \"{%s}\", or add registration=off to the URL",
+        s->opt.app, s->opt.app);
 }
 
 int sfid__redis_options_finish(struct sfid__settings *out, struct sfid__error *err) {
@@ -36,11 +37,14 @@ int sfid__redis_options_finish(struct sfid__settings *out, struct sfid__error *e
     const uint64_t unit = o->layout->unit_ms;
     char server[SFID__URI_WHOLE];
     if (o->pid_max > SFID__REDIS_PID_MAX)
-        return sfid__fail(err, SFID_EINVAL, "pid_max %" PRId64 " is out of range: Redis leases pids up to %d", o->pid_max,
-                          SFID__REDIS_PID_MAX);
+        return sfid__fail(err, SFID_EINVAL,
+                          "pid_max %" PRId64 " is out of range: Redis leases pids up to %d",
+                          o->pid_max, SFID__REDIS_PID_MAX);
     if (o->ttl_ms < 2 * unit)
-        return sfid__fail(err, SFID_EINVAL, "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64 " ms)", o->ttl_ms,
-                          2 * unit);
+        return sfid__fail(err, SFID_EINVAL,
+                          "ttl_ms %" PRIu32 " is less than two ticks of the layout (%" PRIu64
+                          " ms)",
+                          o->ttl_ms, 2 * unit);
     if (sfid__windows_choose(out, err) < 0)
         return err->code;
     /* Another server has other holders: none of its leases may go on here. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* redis_options.h - the options of the Redis store: its URL, and what follows from the others. As store.h says of read and finish. */
+/* redis_options.h - the options of the Redis store: its URL, and what follows from the others. As
+ * store.h says of read and finish. */
 #ifndef SFID_LEASE_REDIS_OPTIONS_H
 #define SFID_LEASE_REDIS_OPTIONS_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* script.h - an app in a Redis server: asks the lease script and reads its answers, which lease.lua describes. */
+/* script.h - an app in a Redis server: asks the lease script and reads its answers, which lease.lua
+ * describes. */
 #ifndef SFID_LEASE_SCRIPT_H
 #define SFID_LEASE_SCRIPT_H
 
@@ -38,7 +39,8 @@ struct sfid__redis_app {
     uint32_t budget_ms; /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
-    char lent[24];                 /* "#1-682": the range that the server lends, which it keeps with the app's settings; else "" */
+    char lent
+        [24]; /* "#1-682": the range that the server lends, which it keeps with the app's settings; else "" */
     bool eval_only;                /* the user of this connection may not use EVALSHA */
     char witness[SFID__REDIS_ERA]; /* the script's argument 15 */
     char name[72];                 /* the app's */
@@ -46,15 +48,19 @@ struct sfid__redis_app {
 
     /* Of the last exchange: */
     enum sfid__redis_word word;
-    int64_t now_ms;  /* the server's clock, Unix milliseconds */
-    int64_t skew_ms; /* how far this host's clock is ahead of the server's, give or take half of round_ms */
+    int64_t now_ms; /* the server's clock, Unix milliseconds */
+    /* how far this host's clock is ahead of the server's, give or take half of round_ms */
+    int64_t skew_ms;
     int64_t round_ms;
     struct sfid__reply_few few;
-    struct sfid__redis_reply reply; /* in `few`, but for a look. [0] the word, [1] the server's clock, then as the script says */
+    /* in `few`, but for a look. [0] the word, [1] the server's clock, then as the script says */
+    struct sfid__redis_reply reply;
 };
 
-/* Sets up the app and its route; connects at the first question. 0 or SFID_ENOMEM; sfid__redis_app_end() frees. */
-int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settings *settings, struct sfid__error *err);
+/* Sets up the app and its route; connects at the first question. 0 or SFID_ENOMEM;
+ * sfid__redis_app_end() frees. */
+int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settings *settings,
+                          struct sfid__error *err);
 
 /* A zeroed one is fine. */
 void sfid__redis_app_end(struct sfid__redis_app *app);
@@ -77,33 +83,41 @@ static inline bool sfid__redis_app_registers(const struct sfid__redis_app *app) 
  * whether trying again may help:
  *   SFID_EREDIS   no answer, or none that makes sense
  *   SFID_EAUTH    user or password, or a missing permission (it is named)
- *   SFID_ECLOCK   the clocks are too far apart, or the server's is before the epoch (both are named)
+ *   SFID_ECLOCK   the clocks are too far apart, or the server's is before the epoch (both are
+ *                 named)
  *   SFID_ELAYOUT  the app is used with other settings (both are named)
  *   SFID_EINVAL   the app's name cannot be used in this cluster
  *   SFID_ENOMEM
  */
-int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op, const struct sfid__question *arguments, unsigned strings,
+int sfid__redis_app_ask(struct sfid__redis_app *app, const char *op,
+                        const struct sfid__question *arguments, unsigned strings,
                         struct sfid__error *err);
 
 /*
- * WAIT, on the connection of the exchange before: returns in *have how many replicas have what was written there, once
- * there are `replicas` of them or wait_ms are over. Errors as sfid__redis_app_ask(), and SFID_EREDIS if that connection
- * has closed since.
+ * WAIT, on the connection of the exchange before: returns in *have how many replicas have what was
+ * written there, once there are `replicas` of them or wait_ms are over. Errors as
+ * sfid__redis_app_ask(), and SFID_EREDIS if that connection has closed since.
  */
-int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms, struct sfid__deadline until,
-                         uint64_t *have, struct sfid__error *err);
+int sfid__redis_app_wait(struct sfid__redis_app *app, uint32_t replicas, int64_t wait_ms,
+                         struct sfid__deadline until, uint64_t *have, struct sfid__error *err);
 
-/* Reads n strings of the reply, from i on, as decimals of at most 18 digits; false if one is none. */
-bool sfid__redis_app_numbers(const struct sfid__redis_app *app, unsigned i, unsigned n, uint64_t *out);
+/* Reads n strings of the reply, from i on, as decimals of at most 18 digits; false if one is
+ * none. */
+bool sfid__redis_app_numbers(const struct sfid__redis_app *app, unsigned i, unsigned n,
+                             uint64_t *out);
 
-/* Fails for an answer that no server with the script gives: SFID_EREDIS, reply.class SFID__REPLY_CONFIG. */
+/* Fails for an answer that no server with the script gives: SFID_EREDIS, reply.class
+ * SFID__REPLY_CONFIG. */
 int sfid__redis_app_nonsense(struct sfid__redis_app *app, const char *op, struct sfid__error *err);
 
-/* The Unix milliseconds at which a tick begins; and a time in UTC as "14:03:59Z", with the date if that is not today's. */
+/* The Unix milliseconds at which a tick begins; and a time in UTC as "14:03:59Z", with the date if
+ * that is not today's. */
 int64_t sfid__redis_app_time(const struct sfid__redis_app *app, uint64_t tick);
-void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms, char out[SFID__TIME_TEXT]);
+void sfid__redis_app_clock(const struct sfid__redis_app *app, int64_t unix_ms,
+                           char out[SFID__TIME_TEXT]);
 
-/* By the last exchange: is this host's clock too far ahead of the server's for the app's short pids? */
+/* By the last exchange: is this host's clock too far ahead of the server's for the app's short
+ * pids? */
 static inline bool sfid__redis_app_is_ahead(const struct sfid__redis_app *app) {
     return app->short_ms != 0 && app->skew_ms > (int64_t)app->short_ms / 2;
 }

@@ -28,13 +28,16 @@ static bool read_view(const struct sfid__redis_app *app, struct sfid__redis_view
     for (unsigned i = 0; i < sizeof known / sizeof known[0]; i++)
         if (strcmp(text, known[i]) == 0) {
             view->known = i;
-            return strcmp(app->reply.strings[4], "-") == 0 || sfid__redis_app_numbers(app, 4, 1, &view->open_tick);
+            return strcmp(app->reply.strings[4], "-") == 0 ||
+                   sfid__redis_app_numbers(app, 4, 1, &view->open_tick);
         }
     return false;
 }
 
-/* The pids of one answer. False if it is not the script's; *more becomes false once the caller has seen enough. */
-static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
+/* The pids of one answer. False if it is not the script's; *more becomes false once the caller has
+ * seen enough. */
+static bool read_pids(const struct sfid__redis_app *app,
+                      bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
                       bool *more) {
     const struct sfid__redis_reply *r = &app->reply;
     for (unsigned i = HEAD; i < r->count && *more; i++) {
@@ -44,7 +47,8 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
             rest = sfid__part_behind(rest, rest.len > 0);
         }
         struct sfid__redis_pid pid = {.who = strcmp(rest.at, "-") == 0 ? "" : rest.at};
-        if (rest.len == 0 || !sfid__part_number(words[0], SFID__REDIS_PID_MAX, &pid.pid) || !read_kind(words[1], &pid))
+        if (rest.len == 0 || !sfid__part_number(words[0], SFID__REDIS_PID_MAX, &pid.pid) ||
+            !read_kind(words[1], &pid))
             return false;
         pid.timed = sfid__number(words[2].at, words[2].len, INT64_MAX, &pid.tick);
         *more = each(user, &pid);
@@ -53,8 +57,8 @@ static bool read_pids(const struct sfid__redis_app *app, bool (*each)(void *user
 }
 
 static int look(struct sfid__redis_app *app, struct sfid__redis_view *view,
-                bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
-                struct sfid__error *err) {
+                bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
+                struct sfid__deadline until, struct sfid__error *err) {
     bool more = each != NULL, same = true;
     uint64_t next = more ? app->pid_min : app->pid_max + 1;
     char state[sizeof view->state] = "";
@@ -62,12 +66,14 @@ static int look(struct sfid__redis_app *app, struct sfid__redis_view *view,
         char first[24];
         const uint64_t asked = next;
         snprintf(first, sizeof first, "%" PRIu64, asked);
-        const struct sfid__question q = {1, (const char *const[]){first}, NULL, until.at_ms, until.stop};
+        const struct sfid__question q = {1, (const char *const[]){first}, NULL, until.at_ms,
+                                         until.stop};
         const int rc = sfid__redis_app_ask(app, "look", &q, HEAD, err);
         if (rc < 0)
             return rc;
-        if (app->word != SFID__REDIS_OK || !read_view(app, view) || !sfid__redis_app_numbers(app, 7, 1, &next) ||
-            !read_pids(app, each, user, &more) || (next <= asked && next <= app->pid_max))
+        if (app->word != SFID__REDIS_OK || !read_view(app, view) ||
+            !sfid__redis_app_numbers(app, 7, 1, &next) || !read_pids(app, each, user, &more) ||
+            (next <= asked && next <= app->pid_max))
             return sfid__redis_app_nonsense(app, "look", err);
         same = same && (state[0] == '\0' || strcmp(state, view->state) == 0);
         snprintf(state, sizeof state, "%s", view->state);
@@ -78,8 +84,8 @@ static int look(struct sfid__redis_app *app, struct sfid__redis_view *view,
 }
 
 int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
-                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user, struct sfid__deadline until,
-                     struct sfid__error *err) {
+                     bool (*each)(void *user, const struct sfid__redis_pid *pid), void *user,
+                     struct sfid__deadline until, struct sfid__error *err) {
     if (app->reply.most > SFID__REPLY_FEW) /* an operator's */
         return look(app, view, each, user, until, err);
     struct sfid__reply_many *many = malloc(sizeof *many);
@@ -94,7 +100,8 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
 }
 
 /* q1 of the script is q, but for the difference of the windows. */
-int64_t sfid__redis_open_ms(const struct sfid__redis_app *app, const struct sfid__redis_view *view) {
+int64_t sfid__redis_open_ms(const struct sfid__redis_app *app,
+                            const struct sfid__redis_view *view) {
     const int64_t earlier = app->short_ms ? (int64_t)(app->window_ms - app->short_ms) : 0;
     return view->open_tick ? sfid__redis_app_time(app, view->open_tick) - earlier : 0;
 }
@@ -139,7 +146,8 @@ struct tally {
         unsigned pids;
     } machines[MACHINES];
     unsigned count, others; /* others: pids of machines for which there is no room */
-    unsigned seen;          /* SAMPLE at most: each waiting process asks, so the answer has to be cheap */
+    /* SAMPLE at most: each waiting process asks, so the answer has to be cheap */
+    unsigned seen;
 };
 
 /* The machine's name ends at the first colon. */
@@ -149,7 +157,8 @@ static bool count_holder(void *user, const struct sfid__redis_pid *pid) {
     const bool more = ++t->seen < SAMPLE;
     if (pid->kind == SFID__PID_RELEASED)
         return more;
-    snprintf(name, sizeof name, "%.*s", (int)SFID__MIN(strcspn(pid->who, ":"), sizeof name - 1), pid->who);
+    snprintf(name, sizeof name, "%.*s", (int)SFID__MIN(strcspn(pid->who, ":"), sizeof name - 1),
+             pid->who);
     for (unsigned i = 0; i < t->count; i++)
         if (strcmp(t->machines[i].name, name) == 0) {
             t->machines[i].pids++;
@@ -175,17 +184,20 @@ static int take_largest(const struct tally *t, bool taken[MACHINES]) {
     return largest;
 }
 
-bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms, const _Atomic int *stop) {
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms,
+                         const _Atomic int *stop) {
     struct tally t = {.count = 0};
     struct sfid__redis_view view;
     struct sfid__error ignored;
     bool taken[MACHINES] = {false};
     size_t used = 0;
-    const bool all =
-        sfid__redis_look(app, &view, count_holder, &t, (struct sfid__deadline){.at_ms = deadline_ms, .stop = stop}, &ignored) == 0;
+    const bool all = sfid__redis_look(app, &view, count_holder, &t,
+                                      (struct sfid__deadline){.at_ms = deadline_ms, .stop = stop},
+                                      &ignored) == 0;
     out[0] = '\0';
     for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
-        used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "", t.machines[i].name, t.machines[i].pids);
+        used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "",
+                                 t.machines[i].name, t.machines[i].pids);
     unsigned rest = t.others;
     for (unsigned i = 0; i < t.count; i++)
         rest += taken[i] ? 0 : t.machines[i].pids;

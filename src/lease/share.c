@@ -12,7 +12,8 @@
 
 static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid >= 0; }
 
-/* The names of pages begin with it. Pages of another version have other names: an upgrade costs a pid, not an outage. */
+/* The names of pages begin with it. Pages of another version have other names: an upgrade costs a
+ * pid, not an outage. */
 static void name_pages(char out[32]) { snprintf(out, 32, "share%d.", SFID__PAGE_VERSION); }
 
 static void page_name(const struct sfid__holder *h, unsigned page, char out[32]) {
@@ -24,17 +25,21 @@ static void page_name(const struct sfid__holder *h, unsigned page, char out[32])
         snprintf(out + n, 32 - n, "%u", page);
 }
 
-static uint64_t last_pid(const struct sfid__holder *h) { return sfid__record_pid(&h->slot.page->records[h->slot.records - 1]); }
+static uint64_t last_pid(const struct sfid__holder *h) {
+    return sfid__record_pid(&h->slot.page->records[h->slot.records - 1]);
+}
 
 /* ---- a page that others have ------------------------------------------------ */
 
 static uint32_t terms_of(const struct sfid__holder *h) {
-    return atomic_load_explicit(&h->slot.page->terms, memory_order_relaxed); /* written before the lock was shared */
+    /* written before the lock was shared */
+    return atomic_load_explicit(&h->slot.page->terms, memory_order_relaxed);
 }
 
 /* With a server the terms are part of the app's settings there, so they cannot differ. */
 static int check_settings(struct sfid__holder *h) {
-    if (atomic_load_explicit(&h->slot.page->settings, memory_order_relaxed) == h->store->settings) /* as terms_of() */
+    /* as terms_of() */
+    if (atomic_load_explicit(&h->slot.page->settings, memory_order_relaxed) == h->store->settings)
         return 0;
     return sfid__fail(
         &h->error, SFID_EBUSY,
@@ -48,13 +53,17 @@ static int accept_terms(struct sfid__holder *h) {
     struct sfid__lease_terms *t = &h->store->terms;
     const bool synced = terms_of(h) & SFID__TERM_SYNCED;
     const uint64_t pid = last_pid(h);
-    const uint64_t window = atomic_load_explicit(&h->slot.page->window, memory_order_relaxed); /* as terms_of() */
+    /* as terms_of() */
+    const uint64_t window = atomic_load_explicit(&h->slot.page->window, memory_order_relaxed);
     if (synced != h->synced)
-        return sfid__fail(&h->error, SFID_EBUSY, "other processes share app \"%s\" %s mark=none; all of them have to do the same",
-                          h->settings->opt.app, synced ? "without" : "with");
+        return sfid__fail(
+            &h->error, SFID_EBUSY,
+            "other processes share app \"%s\" %s mark=none; all of them have to do the same",
+            h->settings->opt.app, synced ? "without" : "with");
     if (pid < t->pid_min || pid > t->pid_max)
         return sfid__fail(&h->error, SFID_EBUSY,
-                          "other processes share app \"%s\" under pid %" PRIu64 ", which is not within %" PRIu64 " to %" PRIu64,
+                          "other processes share app \"%s\" under pid %" PRIu64
+                          ", which is not within %" PRIu64 " to %" PRIu64,
                           h->settings->opt.app, pid, t->pid_min, t->pid_max);
     if (t->testifies)
         return check_settings(h);
@@ -66,8 +75,8 @@ static int accept_terms(struct sfid__holder *h) {
 static int join_pid(struct sfid__holder *h, int64_t until_ms) {
     if (h->store->ops->join == NULL)
         return 0;
-    return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce, (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0, until_ms,
-                               &h->error);
+    return h->store->ops->join(h->store, last_pid(h), h->slot.page->id.nonce,
+                               (terms_of(h) & SFID__TERM_MARK_BY_FD) != 0, until_ms, &h->error);
 }
 
 /* ---- open ------------------------------------------------------------------- */
@@ -75,8 +84,10 @@ static int join_pid(struct sfid__holder *h, int64_t until_ms) {
 /* Its doors are waited for until until_ms. *refused: no other page would do. */
 static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool *refused) {
     /* As take_slot_of() in holder.c does without a mark, which is not known before the page. */
-    const uint64_t most = sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
-    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID, SFID__MIN(most, h->store->terms.end), until_ms};
+    const uint64_t most =
+        sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
+    const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID,
+                                         SFID__MIN(most, h->store->terms.end), until_ms};
     struct sfid__dir app;
     char name[32];
     int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &h->error);
@@ -111,11 +122,13 @@ static int all_stuck(struct sfid__holder *h, const struct sfid__error *away) {
         sfid__dir_close(&app);
     }
     const struct sfid__error cause = h->error;
-    return sfid__fail(&h->error, SFID_EBUSY, "app \"%s\" cannot be shared: %.200s%s%s", h->settings->opt.app, cause.text,
+    return sfid__fail(&h->error, SFID_EBUSY, "app \"%s\" cannot be shared: %.200s%s%s",
+                      h->settings->opt.app, cause.text,
                       lockers[0] ? "; locks are held by processes " : "", lockers);
 }
 
-/* The page can be used by others only (its mark is gone: they go on, and nobody joins them), or its file by nobody. */
+/* The page can be used by others only (its mark is gone: they go on, and nobody joins them), or its
+ * file by nobody. */
 static bool is_barred(const struct sfid__holder *h, int rc, bool live) {
     return rc == SFID_ESTATE && (live || h->error.one_file) && !is_fixed(h);
 }
@@ -139,8 +152,8 @@ static unsigned page_behind(struct sfid__holder *h) {
 }
 
 /*
- * A process may be stopped while it begins or ends a page. Then there is a next one, with a pid of its own. The same holds
- * for a page that is barred.
+ * A process may be stopped while it begins or ends a page. Then there is a next one, with a pid of
+ * its own. The same holds for a page that is barred.
  */
 int sfid__share_join(struct sfid__holder *h, bool *live) {
     const int64_t began_ms = sfid__holder_monotonic_ms(h),
@@ -151,7 +164,8 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
-        const int64_t spells = (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms, page = first + spells;
+        const int64_t spells = (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms,
+                      page = first + spells;
         h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
         const int64_t until_ms = SFID__MIN(h->deadline_ms, began_ms + (spells + 1) * spell_ms);
         const int rc = join_page(h, until_ms, live, &refused);
@@ -170,21 +184,25 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
             return rc;
         const int64_t after_ms = sfid__holder_monotonic_ms(h);
         if (!asked && after_ms >= ask_ms &&
-            after_ms < h->deadline_ms) { /* a page that is being begun for so long may wait for the server */
+            /* a page that is being begun for so long may wait for the server */
+            after_ms < h->deadline_ms) {
             asked = true;
             if (h->store->ops->probe(h->store, h->deadline_ms, &away) == 0)
                 away.code = 0;
         }
-        const int64_t now_ms = sfid__holder_monotonic_ms(h), left_ms = SFID__MAX(until_ms - now_ms, 0);
+        const int64_t now_ms = sfid__holder_monotonic_ms(h),
+                      left_ms = SFID__MAX(until_ms - now_ms, 0);
         if (now_ms >= h->deadline_ms)
             return all_stuck(h, &away);
-        const int64_t nap = SFID__MIN(sfid__pause_ns(&nap_ns), SFID__MIN(left_ms, SFID__PAUSE_MOST_NS) * 1000000);
+        const int64_t nap =
+            SFID__MIN(sfid__pause_ns(&nap_ns), SFID__MIN(left_ms, SFID__PAUSE_MOST_NS) * 1000000);
         h->generator->clock->sleep_ns(h->generator->clock, nap);
     }
 }
 
-int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,
-                           struct sfid__slot_naming *n, struct sfid__error *err) {
+int sfid__share_name_begin(struct sfid__holder *h, const char *name,
+                           const struct sfid__slot_want *want, struct sfid__slot_naming *n,
+                           struct sfid__error *err) {
     const bool others = h->slot.records && last_pid(h) != want->pid;
     if ((others || h->slot.records >= SFID__PAGE_RECORDS / 2) &&
         sfid__slot_replace(&h->slot, h->of_pages, others ? NULL : sfid__grant_to_carry(h), err) < 0)
@@ -196,25 +214,37 @@ int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struc
 }
 
 /* Puts the position that another page knows into a record without a window. */
-static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position, struct sfid__error *err) {
+static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position,
+                      struct sfid__error *err) {
     const sfid_layout *l = &h->generator->layout;
-    const struct sfid__start start = {
-        l, pid, position, position >> l->seq_bits, sfid__grant_clock_tick(h), h->generator->max_ahead, 0, 0, &h->signs, true, 0};
+    const struct sfid__start start = {l,
+                                      pid,
+                                      position,
+                                      position >> l->seq_bits,
+                                      sfid__grant_clock_tick(h),
+                                      h->generator->max_ahead,
+                                      0,
+                                      0,
+                                      &h->signs,
+                                      true,
+                                      0};
     if (sfid__slot_reserve(&h->slot, h->slot.records, err) < 0)
         return err->code;
     sfid__record_append(h->slot.page, h->slot.records++, &start);
     return 0;
 }
 
-int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming *n, uint64_t pid, bool take,
-                         struct sfid__error *err) {
+int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming *n, uint64_t pid,
+                         bool take, struct sfid__error *err) {
     const uint64_t known = sfid__record_furthest(h->slot.page, h->slot.records, pid);
-    const int rc = take && n->found.position > known ? carry_over(h, pid, n->found.position, err) : 0;
+    const int rc =
+        take && n->found.position > known ? carry_over(h, pid, n->found.position, err) : 0;
     const int named = sfid__slot_name_end(&h->slot, n, take && rc == 0, err);
     return rc < 0 ? rc : named;
 }
 
-/* True while it is worth trying once more: another process stays in a door. Nothing has been done before a door. */
+/* True while it is worth trying once more: another process stays in a door. Nothing has been done
+ * before a door. */
 static bool again(const struct sfid__holder *h, int rc) {
     if (rc != SFID_EBUSY || sfid__holder_monotonic_ms(h) >= h->deadline_ms)
         return false;
@@ -236,7 +266,8 @@ int sfid__share_let_in(struct sfid__holder *h) {
     atomic_store_explicit(&page->window, h->store->terms.window, memory_order_relaxed);
     atomic_store_explicit(&page->settings, h->store->settings, memory_order_relaxed);
     atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
-    atomic_store_explicit(&page->terms, (h->synced ? SFID__TERM_SYNCED : 0) | (by_fd ? SFID__TERM_MARK_BY_FD : 0),
+    atomic_store_explicit(&page->terms,
+                          (h->synced ? SFID__TERM_SYNCED : 0) | (by_fd ? SFID__TERM_MARK_BY_FD : 0),
                           memory_order_relaxed);
     do
         rc = sfid__slot_share(&h->slot, &h->error);
@@ -247,19 +278,23 @@ int sfid__share_let_in(struct sfid__holder *h) {
 /* ---- later ------------------------------------------------------------------ */
 
 /*
- * If the page is gone from its path, nobody joins it any more. All who have it have a share of the mark, too, so that decides.
- * One that lost its mark finds the record closed, and needs a mark for the next one. With a server nobody has a mark.
+ * If the page is gone from its path, nobody joins it any more. All who have it have a share of the
+ * mark, too, so that decides. One that lost its mark finds the record closed, and needs a mark for
+ * the next one. With a server nobody has a mark.
  */
 bool sfid__share_is_last(struct sfid__holder *h) {
     if (sfid__holder_shares_lease(h))
         return sfid__slot_is_last(&h->slot);
-    return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) && h->store->ops->is_last(h->store, &h->slot);
+    return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) &&
+           h->store->ops->is_last(h->store, &h->slot);
 }
 
-bool sfid__share_is_replaced(const struct sfid__holder *h) { return sfid__page_index(h->slot.page) + 1 != h->slot.records; }
+bool sfid__share_is_replaced(const struct sfid__holder *h) {
+    return sfid__page_index(h->slot.page) + 1 != h->slot.records;
+}
 
 bool sfid__share_moved_on(const struct sfid__holder *h) {
     /* A keeper without a pid may have closed the record itself: R12. */
-    return sfid__share_is_replaced(h) ||
-           (h->lease.state == SFID__LEASE_HELD && sfid__grant_is_closed(sfid__page_current(h->slot.page)));
+    return sfid__share_is_replaced(h) || (h->lease.state == SFID__LEASE_HELD &&
+                                          sfid__grant_is_closed(sfid__page_current(h->slot.page)));
 }

@@ -18,7 +18,8 @@
 
 #include "lease/holding.h"
 
-/* Pages of an app that processes of one user share: as many as the load needs, each with a pid of its own. */
+/* Pages of an app that processes of one user share: as many as the load needs, each with a pid of
+ * its own. */
 enum { SFID__SHARED_PAGES = 4 };
 
 /*
@@ -29,22 +30,26 @@ enum { SFID__SHARED_PAGES = 4 };
 int sfid__share_join(struct sfid__holder *h, bool *live);
 
 /*
- * For the process that has the page alone, and a pid's mark: gives the page that pid's name. begin looks at the page that has
- * the name so far (h->beside), and makes a new page if this one is another pid's, or half full: others are let in to stay.
- * After 0, end has to follow; it carries over what was found, and takes the name or leaves it. Return as sfid__slot_take().
+ * For the process that has the page alone, and a pid's mark: gives the page that pid's name. begin
+ * looks at the page that has the name so far (h->beside), and makes a new page if this one is
+ * another pid's, or half full: others are let in to stay. After 0, end has to follow; it carries
+ * over what was found, and takes the name or leaves it. Return as sfid__slot_take().
  */
-int sfid__share_name_begin(struct sfid__holder *h, const char *name, const struct sfid__slot_want *want,
-                           struct sfid__slot_naming *n, struct sfid__error *err);
-int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming *n, uint64_t pid, bool take,
-                         struct sfid__error *err);
+int sfid__share_name_begin(struct sfid__holder *h, const char *name,
+                           const struct sfid__slot_want *want, struct sfid__slot_naming *n,
+                           struct sfid__error *err);
+int sfid__share_name_end(struct sfid__holder *h, const struct sfid__slot_naming *n, uint64_t pid,
+                         bool take, struct sfid__error *err);
 
 /* Lets others in, once there is a record. Until then this process was alone. */
 int sfid__share_let_in(struct sfid__holder *h);
 
-/* Gives up this process's shares. True if it was the last one: then it has both locks alone, and has to release the pid. */
+/* Gives up this process's shares. True if it was the last one: then it has both locks alone, and
+ * has to release the pid. */
 bool sfid__share_is_last(struct sfid__holder *h);
 
-/* True if another keeper has replaced the record that this holder knows as the current one; moved_on: or closed it. */
+/* True if another keeper has replaced the record that this holder knows as the current one;
+ * moved_on: or closed it. */
 bool sfid__share_is_replaced(const struct sfid__holder *h);
 bool sfid__share_moved_on(const struct sfid__holder *h);
 

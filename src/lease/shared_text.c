@@ -9,7 +9,8 @@ struct sfid__text_memory {
     _Atomic uint64_t words[SFID__ERROR_TEXT / 8];
 };
 
-/* Relaxed: a reader knows by an acquire load of its own that there is a text, and the writer is the only one that sets this. */
+/* Relaxed: a reader knows by an acquire load of its own that there is a text, and the writer is the
+ * only one that sets this. */
 static struct sfid__text_memory *memory_of(const struct sfid__shared_text *text) {
     return atomic_load_explicit(&text->memory, memory_order_relaxed);
 }
@@ -32,8 +33,9 @@ bool sfid__text_write(struct sfid__shared_text *shared, const char *from) {
     uint64_t words[SFID__ERROR_TEXT / 8] = {0};
     memcpy(words, from, strnlen(from, sizeof words - 1));
     /*
-     * A sequence lock: odd, then the words, then even. The release store pairs with the first acquire in
-     * sfid__text_read; the fence pairs with the one there, and keeps the words behind the odd version.
+     * A sequence lock: odd, then the words, then even. The release store pairs with the first
+     * acquire in sfid__text_read; the fence pairs with the one there, and keeps the words behind
+     * the odd version.
      */
     const uint32_t version = atomic_load_explicit(&text->version, memory_order_relaxed) | 1;
     atomic_store_explicit(&text->version, version, memory_order_relaxed);
@@ -52,7 +54,8 @@ bool sfid__text_read(const struct sfid__shared_text *shared, char out[SFID__ERRO
         for (size_t i = 0; i < sizeof words / 8; i++)
             words[i] = atomic_load_explicit(&text->words[i], memory_order_relaxed);
         atomic_thread_fence(memory_order_acquire);
-        if ((before & 1) == 0 && atomic_load_explicit(&text->version, memory_order_relaxed) == before) {
+        if ((before & 1) == 0 &&
+            atomic_load_explicit(&text->version, memory_order_relaxed) == before) {
             memcpy(out, words, SFID__ERROR_TEXT);
             return true;
         }

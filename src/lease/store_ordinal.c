@@ -74,7 +74,8 @@ static int read_file(const char *path, char text[ROOM], struct sfid__error *err)
 }
 
 /* Reads the text that has the number. source becomes what people call its place. */
-static int read_source(const char *from, char source[SOURCE], char text[ROOM], struct sfid__error *err) {
+static int read_source(const char *from, char source[SOURCE], char text[ROOM],
+                       struct sfid__error *err) {
     if (from[0] == '\0') {
         snprintf(source, SOURCE, "hostname");
         return read_hostname(text, err);
@@ -90,13 +91,15 @@ static int read_source(const char *from, char source[SOURCE], char text[ROOM], s
     char shown[60];
     from = sfid__behind_password(from, strlen(from));
     sfid__printable(shown, sizeof shown, from, strlen(from));
-    return sfid__fail(err, SFID_EINVAL, TITLE ": \"%s\" names no place; expected ordinal:, ordinal:env=NAME or ordinal:file=/PATH",
-                      shown);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        TITLE ": \"%s\" names no place; expected ordinal:, ordinal:env=NAME or ordinal:file=/PATH",
+        shown);
 }
 
 /*
- * "3", or a name that ends in "-3". Nothing else: names of containers, and of pods of a Deployment, may end in digits by chance. A
- * number that is too large for any layout becomes the largest.
+ * "3", or a name that ends in "-3". Nothing else: names of containers, and of pods of a Deployment,
+ * may end in digits by chance. A number that is too large for any layout becomes the largest.
  */
 static bool number_of(const char *text, int64_t *number) {
     const size_t len = strlen(text);
@@ -113,20 +116,24 @@ static bool number_of(const char *text, int64_t *number) {
 
 /* ---- options --------------------------------------------------------------- */
 
-static int ordinal_read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
+static int ordinal_read_option(const char *text, struct sfid__settings *out,
+                               struct sfid__error *err) {
     char from[PATH_ROOM], source[SOURCE], value[ROOM], shown[80];
     const char *behind = text + strlen(PREFIX);
     const size_t len = strcspn(behind, "?");
     if (len >= sizeof from)
-        return sfid__fail(err, SFID_EINVAL, TITLE ": the path is longer than %zu bytes", sizeof from - 1);
+        return sfid__fail(err, SFID_EINVAL, TITLE ": the path is longer than %zu bytes",
+                          sizeof from - 1);
     memcpy(from, behind, len);
     from[len] = '\0';
     if (read_source(from, source, value, err) < 0)
         return err->code;
     sfid__printable(shown, sizeof shown, value, strlen(value));
     if (!number_of(value, &out->opt.pid))
-        return sfid__fail(err, SFID_EINVAL, TITLE ": %s \"%s\" is no number, and no name that ends in one, such as app-3", source,
-                          shown);
+        return sfid__fail(err, SFID_EINVAL,
+                          TITLE
+                          ": %s \"%s\" is no number, and no name that ends in one, such as app-3",
+                          source, shown);
     if (asprintf(&out->shown, "%s \"%s\"", source, shown) < 0) {
         out->shown = NULL;
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
@@ -139,12 +146,13 @@ static int ordinal_finish(struct sfid__settings *out, struct sfid__error *err) {
     const sfid_options *o = &out->opt;
     if (o->pid >= o->pid_min && o->pid <= o->pid_max)
         return 0;
-    return sfid__fail(err, SFID_EINVAL, TITLE ": %s is out of range; expected a number from %" PRId64 " to %" PRId64, out->shown,
-                      o->pid_min, o->pid_max);
+    return sfid__fail(err, SFID_EINVAL,
+                      TITLE ": %s is out of range; expected a number from %" PRId64 " to %" PRId64,
+                      out->shown, o->pid_min, o->pid_max);
 }
 
-static int ordinal_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
-                        struct sfid__error *err) {
+static int ordinal_make(struct sfid__store **out, const struct sfid__settings *settings,
+                        const char *identity, struct sfid__error *err) {
     return sfid__store_local.make(out, settings, identity, err);
 }
 

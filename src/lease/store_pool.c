@@ -41,12 +41,15 @@ struct pool_store {
     struct sfid__said said;
     unsigned count, first_try; /* first_try: whom a claim asks first */
     uint64_t window;           /* ticks that the last answer granted */
-    uint64_t pause;            /* ticks from one failed renewal to the end of the next one, at most */
+    /* ticks from one failed renewal to the end of the next one, at most */
+    uint64_t pause;
     struct member members[SERVERS_MOST];
     char shown[SFID__URI_SHOWN];
 };
 
-static struct pool_store *pool_self(struct sfid__store *store) { return (struct pool_store *)(void *)store; }
+static struct pool_store *pool_self(struct sfid__store *store) {
+    return (struct pool_store *)(void *)store;
+}
 
 /* ---- the text -------------------------------------------------------------- */
 
@@ -61,38 +64,44 @@ static bool next_range(struct sfid__part *rest, struct range *r, struct sfid__er
         *rest = sfid__part_behind(*rest, 1);
     if (rest->len == 0)
         return false;
-    struct sfid__part word = sfid__part_cut(rest, " "), numbers = sfid__part_cut(&word, "="), low = sfid__part_cut(&numbers, "-");
+    struct sfid__part word = sfid__part_cut(rest, " "), numbers = sfid__part_cut(&word, "="),
+                      low = sfid__part_cut(&numbers, "-");
     if (word.len > 1 && numbers.len > 1 && sfid__part_number(low, SFID__REDIS_PID_MAX, &r->min) &&
-        sfid__part_number(sfid__part_behind(numbers, 1), SFID__REDIS_PID_MAX, &r->max) && r->min <= r->max) {
+        sfid__part_number(sfid__part_behind(numbers, 1), SFID__REDIS_PID_MAX, &r->max) &&
+        r->min <= r->max) {
         r->url = sfid__part_behind(word, 1);
         return true;
     }
-    sfid__fail(err, SFID_EINVAL,
-               "store \"pool:\": a range has to be MIN-MAX=URL, with pids up to %d, such as 1-1023=redis://user:password@host/0; "
-               "ranges are separated by spaces",
-               SFID__REDIS_PID_MAX);
+    sfid__fail(
+        err, SFID_EINVAL,
+        "store \"pool:\": a range has to be MIN-MAX=URL, with pids up to %d, such as 1-1023=redis://user:password@host/0; "
+        "ranges are separated by spaces",
+        SFID__REDIS_PID_MAX);
     return false;
 }
 
 /* Lists the ranges. Returns how many, or a negative code. */
-static int list_ranges(const char *text, struct range ranges[SERVERS_MOST], struct sfid__error *err) {
+static int list_ranges(const char *text, struct range ranges[SERVERS_MOST],
+                       struct sfid__error *err) {
     struct sfid__part rest = {text + strlen(PREFIX), strlen(text) - strlen(PREFIX)};
     struct range r;
     int n = 0;
     err->code = 0;
     while (next_range(&rest, &r, err)) {
         if (n == SERVERS_MOST)
-            return sfid__fail(err, SFID_EINVAL, "store \"pool:\": more than %d ranges are given", SERVERS_MOST);
+            return sfid__fail(err, SFID_EINVAL, "store \"pool:\": more than %d ranges are given",
+                              SERVERS_MOST);
         for (int i = 0; i < n; i++)
             if (r.min <= ranges[i].max && ranges[i].min <= r.max)
                 return sfid__fail(err, SFID_EINVAL,
-                                  "store \"pool:\": ranges %" PRIu64 "-%" PRIu64 " and %" PRIu64 "-%" PRIu64
-                                  " overlap; each pid belongs to one server",
+                                  "store \"pool:\": ranges %" PRIu64 "-%" PRIu64 " and %" PRIu64
+                                  "-%" PRIu64 " overlap; each pid belongs to one server",
                                   ranges[i].min, ranges[i].max, r.min, r.max);
         ranges[n++] = r;
     }
     if (err->code == 0 && n < 2)
-        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %d range%s given; a pool has at least two", n,
+        return sfid__fail(err, SFID_EINVAL,
+                          "store \"pool:\": %d range%s given; a pool has at least two", n,
                           n == 1 ? " is" : "s are");
     return err->code ? err->code : n;
 }
@@ -113,9 +122,15 @@ static void note_member(struct pool_store *s, struct member *m) {
     s->store.answer_ms = from->answer_ms;
     s->said.unreplicated = from->said->unreplicated;
     s->said.skew = from->said->skew;
-    atomic_store_explicit(&s->store.connected, atomic_load_explicit(&from->connected, memory_order_relaxed), memory_order_relaxed);
-    atomic_store_explicit(&s->store.skew_ms, atomic_load_explicit(&from->skew_ms, memory_order_relaxed), memory_order_relaxed);
-    atomic_store_explicit(&s->store.replicas, atomic_load_explicit(&from->replicas, memory_order_relaxed), memory_order_relaxed);
+    atomic_store_explicit(&s->store.connected,
+                          atomic_load_explicit(&from->connected, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&s->store.skew_ms,
+                          atomic_load_explicit(&from->skew_ms, memory_order_relaxed),
+                          memory_order_relaxed);
+    atomic_store_explicit(&s->store.replicas,
+                          atomic_load_explicit(&from->replicas, memory_order_relaxed),
+                          memory_order_relaxed);
 }
 
 /* The member's store, for a question: its events go to the listener of the pool. */
@@ -128,13 +143,16 @@ static struct sfid__store *told(const struct pool_store *s, const struct member 
 /* ---- operations ------------------------------------------------------------ */
 
 static enum sfid__lease_answer granted(struct pool_store *s, const struct sfid__lease_action *ask,
-                                       const struct sfid__lease_event *grant, enum sfid__lease_answer answer) {
+                                       const struct sfid__lease_event *grant,
+                                       enum sfid__lease_answer answer) {
     s->window = grant->limit - SFID__MIN(ask->now, grant->limit);
     return answer;
 }
 
-static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m, const struct sfid__lease_action *ask,
-                                          struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m,
+                                          const struct sfid__lease_action *ask,
+                                          struct sfid__lease_event *grant,
+                                          struct sfid__error *err) {
     struct sfid__lease_action part = *ask;
     part.start = m->pid_min + part.start % (m->pid_max - m->pid_min + 1);
     part.deadline_ms = SFID__MIN(ask->deadline_ms, sfid__deadline_now_ms() + m->store->exchange_ms);
@@ -142,8 +160,9 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
     note_member(s, m);
     grant->start = ask->start;
     if (answer == SFID__GRANTED && (grant->pid < m->pid_min || grant->pid > m->pid_max)) {
-        sfid__fail(err, SFID_EREDIS, "%s: pid %" PRIu64 " was granted, which is not in this server's range", m->store->server,
-                   grant->pid);
+        sfid__fail(err, SFID_EREDIS,
+                   "%s: pid %" PRIu64 " was granted, which is not in this server's range",
+                   m->store->server, grant->pid);
         return SFID__REFUSED;
     }
     return answer;
@@ -152,15 +171,18 @@ static enum sfid__lease_answer ask_member(struct pool_store *s, struct member *m
 /* Is there time, and does nobody wait for the handle to close? */
 static bool pool_may_go_on(const struct sfid__lease_action *ask) {
     /* Acquire, as in clock.h. */
-    return sfid__deadline_now_ms() < ask->deadline_ms && !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
+    return sfid__deadline_now_ms() < ask->deadline_ms &&
+           !(ask->stop && atomic_load_explicit(ask->stop, memory_order_acquire) != 0);
 }
 
 /*
- * The first server that grants a pid. A server that has none now says when to come again; that outranks a failure of
- * another one, and only a refusal by all of them is a refusal.
+ * The first server that grants a pid. A server that has none now says when to come again; that
+ * outranks a failure of another one, and only a refusal by all of them is a refusal.
  */
-static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struct sfid__lease_action *ask,
-                                          struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer pool_claim(struct sfid__store *store,
+                                          const struct sfid__lease_action *ask,
+                                          struct sfid__lease_event *grant,
+                                          struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
     enum sfid__lease_answer worst = SFID__REFUSED;
     int64_t after_ms = INT64_MAX;
@@ -179,25 +201,32 @@ static enum sfid__lease_answer pool_claim(struct sfid__store *store, const struc
             s->first_try = at;
         if (why.code && (worst != SFID__LATER || answer == SFID__LATER))
             *err = why;
-        worst = answer == SFID__LATER || worst == SFID__LATER ? SFID__LATER : answer == SFID__FAILED ? answer : worst;
+        worst = answer == SFID__LATER || worst == SFID__LATER ? SFID__LATER
+                : answer == SFID__FAILED                      ? answer
+                                                              : worst;
     }
     grant->after_ms = after_ms;
     return worst;
 }
 
 /* An eighth of the window; of a short one more, where the next renewal may come after that. */
-static uint64_t reserve(const struct pool_store *s) { return SFID__MAX(s->window / 8, SFID__MIN(s->pause, s->window / 3)); }
+static uint64_t reserve(const struct pool_store *s) {
+    return SFID__MAX(s->window / 8, SFID__MIN(s->pause, s->window / 3));
+}
 
 /*
- * A holder whose server stays away looks for a pid of another one before its window is over. It uses up that window
- * meanwhile, and never shows the old lease again.
+ * A holder whose server stays away looks for a pid of another one before its window is over. It
+ * uses up that window meanwhile, and never shows the old lease again.
  */
-static enum sfid__lease_answer pool_renew(struct sfid__store *store, const struct sfid__lease_action *ask,
-                                          struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer pool_renew(struct sfid__store *store,
+                                          const struct sfid__lease_action *ask,
+                                          struct sfid__lease_event *grant,
+                                          struct sfid__error *err) {
     struct pool_store *s = pool_self(store);
     struct member *m = member_of(s, ask->pid);
     if (m == NULL) {
-        sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more", s->shown, ask->pid);
+        sfid__fail(err, SFID_ELEASE, "%s: pid %" PRIu64 " is in no range of the pool any more",
+                   s->shown, ask->pid);
         return SFID__LOST;
     }
     const enum sfid__lease_answer answer = m->store->ops->renew(told(s, m), ask, grant, err);
@@ -216,13 +245,15 @@ static bool pool_is_last(struct sfid__store *store, struct sfid__slot *slot) {
     return s->members[0].store->ops->is_last(s->members[0].store, slot);
 }
 
-static enum sfid__lease_answer pool_release(struct sfid__store *store, const struct sfid__lease_action *ask,
+static enum sfid__lease_answer pool_release(struct sfid__store *store,
+                                            const struct sfid__lease_action *ask,
                                             struct sfid__error *err) {
     struct member *m = member_of(pool_self(store), ask->pid);
     return m ? m->store->ops->release(m->store, ask, err) : SFID__GRANTED;
 }
 
-static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms, struct sfid__error *err) {
+static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms,
+                    struct sfid__error *err) {
     struct member *m = member_of(pool_self(store), pid);
     return m && m->store->ops->answers(m->store, pid, deadline_ms, err);
 }
@@ -268,8 +299,8 @@ static const struct sfid__store_ops ops = {.claim = pool_claim,
                                            .probe = pool_probe,
                                            .drop = pool_drop};
 
-static int make_members(struct pool_store *s, const struct sfid__settings *settings, const char *identity,
-                        struct sfid__error *err) {
+static int make_members(struct pool_store *s, const struct sfid__settings *settings,
+                        const char *identity, struct sfid__error *err) {
     for (; s->count < settings->count; s->count++) {
         const struct sfid__settings *one = &settings->servers[s->count];
         struct member *m = &s->members[s->count];
@@ -278,13 +309,14 @@ static int make_members(struct pool_store *s, const struct sfid__settings *setti
         m->pid_min = (uint64_t)one->opt.pid_min;
         m->pid_max = (uint64_t)one->opt.pid_max;
         s->store.exchange_ms += m->store->exchange_ms;
-        s->store.settings = sfid__hash(s->store.settings, &m->store->settings, sizeof m->store->settings);
+        s->store.settings =
+            sfid__hash(s->store.settings, &m->store->settings, sizeof m->store->settings);
     }
     return 0;
 }
 
-static int pool_make(struct sfid__store **out, const struct sfid__settings *settings, const char *identity,
-                     struct sfid__error *err) {
+static int pool_make(struct sfid__store **out, const struct sfid__settings *settings,
+                     const char *identity, struct sfid__error *err) {
     struct pool_store *s = calloc(1, sizeof *s);
     if (s == NULL)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
@@ -298,8 +330,11 @@ static int pool_make(struct sfid__store **out, const struct sfid__settings *sett
     s->store.terms.pid_min = (uint64_t)settings->opt.pid_min;
     s->store.terms.pid_max = (uint64_t)settings->opt.pid_max;
     name(&s->store, identity);
-    s->pause = (uint64_t)(s->store.terms.retry_longest_ms + s->members[0].store->exchange_ms) / settings->opt.layout->unit_ms + 1;
-    s->window = s->store.terms.first_window; /* of a lease that is resumed it is not known: the shorter one */
+    s->pause = (uint64_t)(s->store.terms.retry_longest_ms + s->members[0].store->exchange_ms) /
+                   settings->opt.layout->unit_ms +
+               1;
+    /* of a lease that is resumed it is not known: the shorter one */
+    s->window = s->store.terms.first_window;
     snprintf(s->shown, sizeof s->shown, "pool of %u servers", s->count);
     s->store.server = s->shown;
     *out = &s->store;
@@ -308,39 +343,52 @@ static int pool_make(struct sfid__store **out, const struct sfid__settings *sett
 
 /* ---- options --------------------------------------------------------------- */
 
-static int bad_pool(struct sfid__error *err, const char *what) { return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %s", what); }
+static int bad_pool(struct sfid__error *err, const char *what) {
+    return sfid__fail(err, SFID_EINVAL, "store \"pool:\": %s", what);
+}
 
 /* Reads the URL of a range. */
 static int read_server(const struct range *r, struct sfid__settings *out, struct sfid__error *err) {
     char url[4096];
     struct sfid__error why;
     if (r->url.len >= sizeof url)
-        return sfid__fail(err, SFID_EINVAL, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": the URL is too long", r->min, r->max);
+        return sfid__fail(err, SFID_EINVAL,
+                          "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": the URL is too long",
+                          r->min, r->max);
     memcpy(url, r->url.at, r->url.len);
     url[r->url.len] = '\0';
     int rc = sfid__redis_options_read(url, out, &why);
     if (rc == 0 && (out->store_min >= 0 || out->store_max >= 0))
-        rc = sfid__fail(&why, SFID_EINVAL, "pids, pid_min and pid_max belong before the URL, as MIN-MAX=");
-    if (rc == 0 && out->uri->user[0] == '\0')
         rc = sfid__fail(&why, SFID_EINVAL,
-                        "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
+                        "pids, pid_min and pid_max belong before the URL, as MIN-MAX=");
+    if (rc == 0 && out->uri->user[0] == '\0')
+        rc = sfid__fail(
+            &why, SFID_EINVAL,
+            "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
     out->store_min = (int64_t)r->min;
     out->store_max = (int64_t)r->max;
-    return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s", r->min, r->max, why.text) : 0;
+    return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s",
+                               r->min, r->max, why.text)
+                  : 0;
 }
 
 /* Checks what the URLs of a pool have to have in common, and what not. */
-static int check_with_first(const struct sfid__settings *pool, unsigned i, struct sfid__error *err) {
+static int check_with_first(const struct sfid__settings *pool, unsigned i,
+                            struct sfid__error *err) {
     const struct sfid__uri *first = pool->servers[0].uri, *uri = pool->servers[i].uri;
-    for (unsigned k = 0; k < i; k++) /* two ranges with one user could be lent by one server after the list was changed */
+    /* two ranges with one user could be lent by one server after the list was changed */
+    for (unsigned k = 0; k < i; k++)
         if (strcmp(pool->servers[k].uri->user, uri->user) == 0)
-            return sfid__fail(err, SFID_EINVAL,
-                              "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on "
-                              "the server that lends it",
-                              uri->user);
+            return sfid__fail(
+                err, SFID_EINVAL,
+                "store \"pool:\": two ranges have the user %.60s; each needs a user of its own, which exists only on "
+                "the server that lends it",
+                uri->user);
     if (uri->registration != first->registration)
         return bad_pool(err, "registration differs between the servers; set one value for all");
-    return uri->share == first->share ? 0 : bad_pool(err, "only some of the servers have share=1; set it for all or for none");
+    return uri->share == first->share
+               ? 0
+               : bad_pool(err, "only some of the servers have share=1; set it for all or for none");
 }
 
 static int pool_read_option(const char *text, struct sfid__settings *out, struct sfid__error *err) {
@@ -362,7 +410,8 @@ static int pool_read_option(const char *text, struct sfid__settings *out, struct
     return 0;
 }
 
-/* The settings of each server, the rules of all, and a fingerprint of the list: a slot of another list is not continued. */
+/* The settings of each server, the rules of all, and a fingerprint of the list: a slot of another
+ * list is not continued. */
 static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
     char server[SFID__URI_WHOLE];
     uint64_t of_pages = out->fingerprint;

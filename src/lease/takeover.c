@@ -16,21 +16,24 @@ void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a) {
     a->limit = h->lease.limit;
 }
 
-/* A pid that was granted, and is not to be used: nothing was issued from it, and its record, if there is one, is closed. */
+/* A pid that was granted, and is not to be used: nothing was issued from it, and its record, if
+ * there is one, is closed. */
 static void give_back(struct sfid__holder *h, struct sfid__lease_action lease) {
     struct sfid__error ignored;
     lease.deadline_ms = h->now_ms + h->store->exchange_ms;
     h->store->ops->release(h->store, &lease, &ignored);
 }
 
-/* True if the pair that was shown is not the record's any more: the server was shown a later one. */
+/* True if the pair that was shown is not the record's any more: the server was shown a later
+ * one. */
 static bool is_outdated(const struct sfid__holder *h, const struct sfid__lease_action *a) {
     const struct sfid__nonces now = sfid__nonces_of(sfid__holder_last_record(h));
     return now.answered != a->nonce || now.next != a->next_nonce;
 }
 
 /* An answer to a keeper that does not count any more. */
-static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e) {
+static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action *a,
+                        const struct sfid__lease_event *e) {
     const bool claim = a->kind == SFID__DO_CLAIM;
     if (e->answer == SFID__GRANTED && !claim)
         return true;
@@ -42,13 +45,16 @@ static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action 
     if (e->answer == SFID__GRANTED || e->answer == SFID__SWITCHED)
         give_back(h, granted);
     else if (e->answer == SFID__FOREIGN)
-        sfid__record_close(sfid__holder_last_record(h)); /* R12; the other keeper is only told that the pid is lost */
+        /* R12; the other keeper is only told that the pid is lost */
+        sfid__record_close(sfid__holder_last_record(h));
     return false;
 }
 
-bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e) {
+bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a,
+                           const struct sfid__lease_event *e) {
     bool counts = true;
-    if (!sfid__holder_shares_lease(h) || !h->lease.opened || h->lease.state == SFID__LEASE_ENDED) /* the last one is alone */
+    /* the last one is alone */
+    if (!sfid__holder_shares_lease(h) || !h->lease.opened || h->lease.state == SFID__LEASE_ENDED)
         return true;
     if (e->kind == SFID__LEASE_UNFIT && sfid__share_is_replaced(h)) {
         give_back(h, *a);

@@ -13,13 +13,15 @@
 
 #include "lease/holding.h"
 
-/* For DO_RENEW: sets what the record says, and the machine with it. Other keepers may have renewed since its last step. */
+/* For DO_RENEW: sets what the record says, and the machine with it. Other keepers may have renewed
+ * since its last step. */
 void sfid__takeover_show(struct sfid__holder *h, struct sfid__lease_action *a);
 
 /*
- * What an action came to. False: the machine is not to hear of it, and has to be brought up to the page before it goes on. What
- * the server granted for nothing has been given back.
+ * What an action came to. False: the machine is not to hear of it, and has to be brought up to the
+ * page before it goes on. What the server granted for nothing has been given back.
  */
-bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a, const struct sfid__lease_event *e);
+bool sfid__takeover_counts(struct sfid__holder *h, const struct sfid__lease_action *a,
+                           const struct sfid__lease_event *e);
 
 #endif

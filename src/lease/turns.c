@@ -51,7 +51,9 @@ static void take_out(struct sfid__group *g, struct sfid__berth *b) {
 
 /* ---- groups ------------------------------------------------------------------- */
 
-static struct sfid__group *group_of(const struct sfid__turns *t, const struct sfid__berth *b) { return &t->group[b->at]; }
+static struct sfid__group *group_of(const struct sfid__turns *t, const struct sfid__berth *b) {
+    return &t->group[b->at];
+}
 
 /* There are as many as berths, so one is free. */
 static void join_group(struct sfid__turns *t, struct sfid__berth *b, uint64_t number) {
@@ -90,7 +92,9 @@ static enum rank rank_of(const struct sfid__turns *t, const struct sfid__group *
         return NOT_DUE;
     if (!g->doubtful)
         return g->number == 0 || g->under_way == 0 ? FREE : BUSY;
-    return now_ms - SFID__MAX(t->doubtful_began_ms, g->first->due_ms) >= SFID__TURNS_OWED_MS ? OWED : DOUBTFUL;
+    return now_ms - SFID__MAX(t->doubtful_began_ms, g->first->due_ms) >= SFID__TURNS_OWED_MS
+               ? OWED
+               : DOUBTFUL;
 }
 
 static int64_t time_in_rank(const struct sfid__group *g, enum rank rank) {
@@ -169,7 +173,8 @@ bool sfid__turns_grow(struct sfid__turns *t) {
     return true;
 }
 
-void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, uint64_t group, int64_t due_ms) {
+void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, uint64_t group,
+                       int64_t due_ms) {
     b->number = t->spare[t->room - ++t->count];
     t->berth[b->number - 1] = b;
     b->child = NULL;

@@ -13,8 +13,10 @@
 #include "redis/resolve.h"
 #include "redis/uri.h"
 
-/* Leaves of the addresses of the URL's first node those that are allowed. SFID__REPLY_OK; or SFID_EAUTH in *why if there is none. */
-enum sfid__reply_class sfid__addresses_keep_allowed(const struct sfid__uri *uri, struct sfid__addresses *a,
+/* Leaves of the addresses of the URL's first node those that are allowed. SFID__REPLY_OK; or
+ * SFID_EAUTH in *why if there is none. */
+enum sfid__reply_class sfid__addresses_keep_allowed(const struct sfid__uri *uri,
+                                                    struct sfid__addresses *a,
                                                     struct sfid__error *why);
 
 #endif

@@ -11,7 +11,8 @@
 
 #define LEARNED 8 /* addresses kept beside those of the URL */
 #define NODES (SFID__URI_NODES + LEARNED)
-#define REDIRECTS 8       /* per exchange: a moving slot takes two or three; nodes that name each other take all */
+/* per exchange: a moving slot takes two or three; nodes that name each other take all */
+#define REDIRECTS 8
 #define SHARE_LEAST_MS 20 /* a node on the same network answers within it */
 
 struct sfid__cluster {
@@ -31,7 +32,8 @@ static void aim(struct sfid__cluster *c, const struct sfid__endpoint *node, int6
     struct sfid__uri one;
     c->at = *node;
     sfid__uri_of_node(c->uri, node, &one);
-    one.connect_timeout_ms = (uint32_t)SFID__MIN((int64_t)one.connect_timeout_ms, SFID__MAX(connect_ms, SHARE_LEAST_MS));
+    one.connect_timeout_ms =
+        (uint32_t)SFID__MIN((int64_t)one.connect_timeout_ms, SFID__MAX(connect_ms, SHARE_LEAST_MS));
     sfid__connection_aim(c->connection, &one);
 }
 
@@ -41,7 +43,8 @@ unsigned sfid__cluster_slot(const char *app) {
     return sfid__keyslot(key);
 }
 
-int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app,
+                      struct sfid__error *err) {
     struct sfid__cluster *c = calloc(1, sizeof *c);
     *out = NULL;
     if (c == NULL || (c->uri = sfid__uri_share(uri)) == NULL) {
@@ -101,20 +104,25 @@ struct hunt {
     struct sfid__redis_reply *reply;
     struct sfid__error *err;
     unsigned redirects, tried;
-    struct sfid__endpoint from; /* who named the current node; host "": nobody, as far as this exchange knows */
-    struct sfid__error wrong;   /* a named node failed so that a person has to look at it; code 0: none */
-    unsigned useless;           /* bits: such nodes, and who named them */
+    struct sfid__endpoint
+        from; /* who named the current node; host "": nobody, as far as this exchange knows */
+    /* a named node failed so that a person has to look at it; code 0: none */
+    struct sfid__error wrong;
+    unsigned useless; /* bits: such nodes, and who named them */
 };
 
 static int64_t left_ms(const struct hunt *h) { return h->q->deadline_ms - sfid__deadline_now_ms(); }
 
-/* May one more node be asked? A thread that closes the handle waits for one exchange, not for several. */
+/* May one more node be asked? A thread that closes the handle waits for one exchange, not for
+ * several. */
 static bool hunt_may_go_on(const struct hunt *h) {
     /* Acquire, as in deadline.h. */
-    return left_ms(h) > 0 && !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
+    return left_ms(h) > 0 &&
+           !(h->q->stop && atomic_load_explicit(h->q->stop, memory_order_acquire) != 0);
 }
 
-/* Goes to the node that the current one names. False if that makes no sense, or too many were followed. */
+/* Goes to the node that the current one names. False if that makes no sense, or too many were
+ * followed. */
 static bool follow(struct hunt *h) {
     struct sfid__redirect to = h->reply->redirect;
     if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !hunt_may_go_on(h))
@@ -134,7 +142,8 @@ static const char *behind_name(const struct sfid__error *err) {
     return why ? why + 2 : err->text;
 }
 
-/* Notes if the current node, which another one named, failed in a way that a person has to look at. */
+/* Notes if the current node, which another one named, failed in a way that a person has to look
+ * at. */
 static bool is_wrong(struct hunt *h) {
     struct sfid__cluster *c = h->c;
     char from[SFID__ENDPOINT_SHOWN] = "", at[SFID__ENDPOINT_SHOWN];
@@ -149,7 +158,8 @@ static bool is_wrong(struct hunt *h) {
         sfid__endpoint_describe(&h->from, from);
         names = " names ";
     }
-    sfid__fail(&h->wrong, h->err->code, "node %.60s%s%.60s: %.240s", from, names, at, behind_name(h->err));
+    sfid__fail(&h->wrong, h->err->code, "node %.60s%s%.60s: %.240s", from, names, at,
+               behind_name(h->err));
     return true;
 }
 
@@ -157,7 +167,8 @@ static bool is_wrong(struct hunt *h) {
 static bool is_of_no_use(struct hunt *h) {
     if (h->reply->count == 0)
         return h->reply->class != SFID__REPLY_CONFIG || is_wrong(h);
-    return strncmp(h->reply->strings[0], "CLUSTERDOWN", 11) == 0 || h->reply->class == SFID__REPLY_RESOLVE;
+    return strncmp(h->reply->strings[0], "CLUSTERDOWN", 11) == 0 ||
+           h->reply->class == SFID__REPLY_RESOLVE;
 }
 
 /* Goes on to the next known node. False if all were tried. */
@@ -186,13 +197,14 @@ static int fail_hunt(struct hunt *h) {
     if (h->reply->redirect.to != SFID__STAY)
         h->reply->class = SFID__REPLY_RETRY;
     if (h->wrong.code)
-        return sfid__fail(h->err, h->wrong.code, "%.160s: hash slot %u of the app: %s", name, h->c->slot, h->wrong.text);
-    return sfid__fail(h->err, last.code, "%.160s: hash slot %u of the app: node %.60s: %s", name, h->c->slot, node,
-                      behind_name(&last));
+        return sfid__fail(h->err, h->wrong.code, "%.160s: hash slot %u of the app: %s", name,
+                          h->c->slot, h->wrong.text);
+    return sfid__fail(h->err, last.code, "%.160s: hash slot %u of the app: node %.60s: %s", name,
+                      h->c->slot, node, behind_name(&last));
 }
 
-int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                           struct sfid__error *err) {
+int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q,
+                           struct sfid__redis_reply *reply, struct sfid__error *err) {
     struct hunt h = {.c = c, .q = q, .reply = reply, .err = err};
     for (;;) {
         const int rc = sfid__connection_exchange(c->connection, q, reply, err);

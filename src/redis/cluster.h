@@ -20,11 +20,12 @@
 struct sfid__cluster; /* opaque */
 
 /* Copies uri, which is of kind SFID__URI_CLUSTER. 0 or SFID_ENOMEM. */
-int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
+int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, const char *app,
+                      struct sfid__error *err);
 
 /* As sfid__connection_exchange(), with the node that has the app's keys. */
-int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                           struct sfid__error *err);
+int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q,
+                           struct sfid__redis_reply *reply, struct sfid__error *err);
 
 /* Of the app's keys. */
 unsigned sfid__cluster_slot(const char *app);

@@ -16,20 +16,25 @@ struct sfid__connection {
     struct sfid__uri *uri; /* one server */
     enum sfid__peer peer;
     char name[SFID__URI_TEXT]; /* CLIENT SETNAME */
-    uint64_t process;          /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
+    /* the process that owns this descriptor and this lookup; 0 before the first exchange: */
+    uint64_t process;
     struct sfid__wire wire;
     struct sfid__resolver resolver;
     unsigned first_try;               /* the first of the name's addresses to try */
     enum sfid__address_class reached; /* where the last connection led */
     bool suspected;                   /* of speaking TLS; it was asked once */
-    bool plain; /* the greeting is without CLIENT: the server closed the connection at one that had it, without a word */
+    /* the greeting is without CLIENT: the server closed the connection at one that had it, without
+     * a word */
+    bool plain;
 };
 
-/* One exchange, from connecting to the reply. Its reader ends with it: nothing is left over between two exchanges. */
+/* One exchange, from connecting to the reply. Its reader ends with it: nothing is left over between
+ * two exchanges. */
 struct exchange {
     struct sfid__connection *c;
     struct sfid__deadline deadline;
-    int64_t began_ns, until_ms; /* until_ms: the deadline in force, the whole one or that of connecting */
+    /* until_ms: the deadline in force, the whole one or that of connecting */
+    int64_t began_ns, until_ms;
     struct sfid__resp resp;
     struct sfid__redis_reply *reply;
     bool heard; /* the server has sent something */
@@ -38,7 +43,8 @@ struct exchange {
 
 /* ---- failing ------------------------------------------------------------- */
 
-static int fail(struct exchange *x, enum sfid__reply_class class, int code, const char *what, const char *why) {
+static int fail(struct exchange *x, enum sfid__reply_class class, int code, const char *what,
+                const char *why) {
     char server[SFID__URI_SHOWN];
     sfid__uri_describe(x->c->uri, server, sizeof server);
     x->reply->class = class;
@@ -55,20 +61,25 @@ static void show_ms(int64_t ns, char out[24]) {
 }
 
 /* Says what stopped the wire and how long that took; if the deadline did, also how long it had. */
-static int fail_wire(struct exchange *x, enum sfid__reply_class class, const struct sfid__error *why, const char *what) {
+static int fail_wire(struct exchange *x, enum sfid__reply_class class,
+                     const struct sfid__error *why, const char *what) {
     char text[SFID__ERROR_TEXT], took[24], had[24], of[48] = "";
-    const int64_t now = sfid__deadline_now_ns(), given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
+    const int64_t now = sfid__deadline_now_ns(),
+                  given = SFID__MIN(x->until_ms, INT64_MAX / 1000000) * 1000000 - x->began_ns;
     sfid__reply_empty(x->reply);
     show_ms(now - x->began_ns, took);
     show_ms(given, had);
     if (now / 1000000 >= x->until_ms)
         snprintf(of, sizeof of, "; it had %s ms", had);
-    snprintf(text, sizeof text, given > 0 ? "%.400s (after %s ms%s)" : "%.400s (no time was left for it)", why->text, took, of);
+    snprintf(text, sizeof text,
+             given > 0 ? "%.400s (after %s ms%s)" : "%.400s (no time was left for it)", why->text,
+             took, of);
     return fail(x, class, why->code, what, text);
 }
 
 #define UNASKED "the reply came before the command was sent"
-#define LEFT_OVER "more than one reply" /* the rest would be taken for the answer to the next command */
+/* the rest would be taken for the answer to the next command */
+#define LEFT_OVER "more than one reply"
 
 static int fail_protocol(struct exchange *x, const char *what, const char *why) {
     char text[160];
@@ -77,16 +88,19 @@ static int fail_protocol(struct exchange *x, const char *what, const char *why) 
     return fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, what, text);
 }
 
-/* Says how AUTH failed in our own words: a server that does not know the command repeats part of what it was sent. */
+/* Says how AUTH failed in our own words: a server that does not know the command repeats part of
+ * what it was sent. */
 static int fail_auth(struct exchange *x) {
     const struct sfid__reply_meaning *m = &x->resp.meaning;
     const char *file = x->c->uri->password_file;
     char text[SFID__URI_TEXT + 160];
     if (m->class != SFID__REPLY_CONFIG)
         return fail(x, m->class, m->code, "AUTH", m->known);
-    const char *given = x->c->peer == SFID__PEER_SENTINEL ? "sentinel_user or sentinel_password" : "user or password of the URL";
-    snprintf(text, sizeof text, "%s%s was refused%s%s", file[0] ? "the user, or the password in " : given, file,
-             m->known[0] ? ": " : "", m->known);
+    const char *given = x->c->peer == SFID__PEER_SENTINEL ? "sentinel_user or sentinel_password"
+                                                          : "user or password of the URL";
+    snprintf(text, sizeof text, "%s%s was refused%s%s",
+             file[0] ? "the user, or the password in " : given, file, m->known[0] ? ": " : "",
+             m->known);
     return fail(x, m->class, SFID_EAUTH, "AUTH", text);
 }
 
@@ -96,9 +110,10 @@ static int fail_reply(struct exchange *x, const char *what) {
     char text[SFID__REPLY_STRING + 80];
     if (strcmp(what, "AUTH") == 0)
         return fail_auth(x);
-    const char *hint = x->c->peer == SFID__PEER_SENTINEL
-                           ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
-                           : " (the URL has neither user:password@ before the host nor password_file=)";
+    const char *hint =
+        x->c->peer == SFID__PEER_SENTINEL
+            ? " (the URL has neither sentinel_password= nor sentinel_password_file=)"
+            : " (the URL has neither user:password@ before the host nor password_file=)";
     const bool asks = strcmp(m->known, "NOAUTH") == 0 && x->c->uri->password[0] == '\0';
     snprintf(text, sizeof text, "%s%s", x->reply->strings[0], asks ? hint : "");
     return fail(x, m->class, m->code, what, text);
@@ -106,7 +121,8 @@ static int fail_reply(struct exchange *x, const char *what) {
 
 /* ---- sending and receiving ----------------------------------------------- */
 
-/* False with the error filled in on failure: the server closed the connection, and may have said why. */
+/* False with the error filled in on failure: the server closed the connection, and may have said
+ * why. */
 static bool send_bytes(struct exchange *x, const char *name, const char *bytes, size_t n) {
     struct sfid__error why;
     const enum sfid__reply_class class = sfid__wire_send(&x->c->wire, bytes, n, &x->deadline, &why);
@@ -131,7 +147,8 @@ static int take_reply(struct exchange *x, const char *what) {
         case SFID__RESP_MORE:
             break;
         }
-        const enum sfid__reply_class class = sfid__wire_receive(&x->c->wire, chunk, sizeof chunk, &n, &x->deadline, &why);
+        const enum sfid__reply_class class =
+            sfid__wire_receive(&x->c->wire, chunk, sizeof chunk, &n, &x->deadline, &why);
         if (class != SFID__REPLY_OK)
             return fail_wire(x, class, &why, what);
         x->heard = true;
@@ -147,10 +164,12 @@ struct step {
     const char *wanted; /* the first string of the reply; NULL: any */
 };
 
-/* Room for each step's words, of which the user, the password and the name are at most SFID__URI_TEXT long. */
+/* Room for each step's words, of which the user, the password and the name are at most
+ * SFID__URI_TEXT long. */
 enum { STEPS = 6, GREETING_BYTES = 3 * SFID__URI_TEXT + 512 };
 
-static unsigned list_steps(const struct sfid__connection *c, const char *db, struct step steps[STEPS]) {
+static unsigned list_steps(const struct sfid__connection *c, const char *db,
+                           struct step steps[STEPS]) {
     const struct sfid__uri *uri = c->uri;
     const bool sentinel = c->peer == SFID__PEER_SENTINEL;
     unsigned n = 0;
@@ -159,9 +178,12 @@ static unsigned list_steps(const struct sfid__connection *c, const char *db, str
     else if (uri->password[0])
         steps[n++] = (struct step){"AUTH", 2, {"AUTH", uri->password}, "OK"};
     if (!c->plain) { /* for people who look at the server. Redis 7.2 and later know SETINFO */
-        steps[n++] = (struct step){"CLIENT SETNAME", 3, {"CLIENT", "SETNAME", c->name}, sentinel ? NULL : "OK"};
-        steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-NAME", "libsfid"}, NULL};
-        steps[n++] = (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-VER", SFID_VERSION_STRING}, NULL};
+        steps[n++] = (struct step){
+            "CLIENT SETNAME", 3, {"CLIENT", "SETNAME", c->name}, sentinel ? NULL : "OK"};
+        steps[n++] =
+            (struct step){"CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-NAME", "libsfid"}, NULL};
+        steps[n++] = (struct step){
+            "CLIENT SETINFO", 4, {"CLIENT", "SETINFO", "LIB-VER", SFID_VERSION_STRING}, NULL};
     }
     if (uri->db > 0 && !sentinel)
         steps[n++] = (struct step){"SELECT", 2, {"SELECT", db}, "OK"};
@@ -173,15 +195,17 @@ static unsigned list_steps(const struct sfid__connection *c, const char *db, str
 /* The server is a replica, or no longer a master, and a master is wanted. */
 static int fail_role(struct exchange *x) {
     char text[120];
-    snprintf(text, sizeof text, "the server's role is \"%.40s\"; it has to be \"master\"", x->reply->strings[0]);
+    snprintf(text, sizeof text, "the server's role is \"%.40s\"; it has to be \"master\"",
+             x->reply->strings[0]);
     sfid__reply_empty(x->reply);
     return fail(x, SFID__REPLY_RESOLVE, SFID_EREDIS, "ROLE", text);
 }
 
-/* CLIENT is for people: the server, a proxy or an ACL need not offer it. Other errors would come to every command. */
+/* CLIENT is for people: the server, a proxy or an ACL need not offer it. Other errors would come to
+ * every command. */
 static bool is_done_without(const struct exchange *x, const struct step *s) {
-    return strcmp(s->argv[0], "CLIENT") == 0 &&
-           (strcmp(x->resp.meaning.known, "NOPERM") == 0 || sfid__reply_is_unknown(x->reply->strings[0]));
+    return strcmp(s->argv[0], "CLIENT") == 0 && (strcmp(x->resp.meaning.known, "NOPERM") == 0 ||
+                                                 sfid__reply_is_unknown(x->reply->strings[0]));
 }
 
 static int take_greeting(struct exchange *x, const struct step *s) {
@@ -198,18 +222,21 @@ static int take_greeting(struct exchange *x, const struct step *s) {
     return s->argc == 1 ? fail_role(x) : fail_protocol(x, s->name, "something other than OK");
 }
 
-/* Writes all steps one behind the other, as arrays of strings ("RESP protocol description"). Returns the length. */
+/* Writes all steps one behind the other, as arrays of strings ("RESP protocol description").
+ * Returns the length. */
 static size_t write_steps(const struct step *steps, unsigned count, char bytes[GREETING_BYTES]) {
     size_t n = 0;
     for (unsigned i = 0; i < count; i++) {
         n += (size_t)snprintf(bytes + n, GREETING_BYTES - n, "*%d\r\n", steps[i].argc);
         for (int k = 0; k < steps[i].argc; k++)
-            n += (size_t)snprintf(bytes + n, GREETING_BYTES - n, "$%zu\r\n%s\r\n", strlen(steps[i].argv[k]), steps[i].argv[k]);
+            n += (size_t)snprintf(bytes + n, GREETING_BYTES - n, "$%zu\r\n%s\r\n",
+                                  strlen(steps[i].argv[k]), steps[i].argv[k]);
     }
     return n;
 }
 
-/* Sends who we are and the database, all steps at once, then takes all answers. The command goes out only if all succeeded. */
+/* Sends who we are and the database, all steps at once, then takes all answers. The command goes
+ * out only if all succeeded. */
 static int greet(struct exchange *x) {
     struct step steps[STEPS];
     char db[12], bytes[GREETING_BYTES];
@@ -222,27 +249,33 @@ static int greet(struct exchange *x) {
         if (take_greeting(x, &steps[i]) < 0)
             return x->err->code;
     x->resp.leaves_out_deeper = x->resp.leaves_out_errors = false;
-    return sent && x->resp.rest == 0 ? 0 : fail_protocol(x, "connecting", sent ? LEFT_OVER : UNASKED);
+    return sent && x->resp.rest == 0 ? 0
+                                     : fail_protocol(x, "connecting", sent ? LEFT_OVER : UNASKED);
 }
 
-/* Shortens the deadline to what lookup and connecting may take from a moment on. Returns the one to put back. */
+/* Shortens the deadline to what lookup and connecting may take from a moment on. Returns the one to
+ * put back. */
 static int64_t shorten_to_connect(struct exchange *x, int64_t from_ns) {
     const int64_t whole = x->deadline.at_ms;
-    x->deadline.at_ms = x->until_ms = SFID__MIN(whole, from_ns / 1000000 + (int64_t)x->c->uri->connect_timeout_ms);
+    x->deadline.at_ms = x->until_ms =
+        SFID__MIN(whole, from_ns / 1000000 + (int64_t)x->c->uri->connect_timeout_ms);
     return whole;
 }
 
-/* A server that speaks TLS closes a connection without a word if it does not begin with a handshake. */
+/* A server that speaks TLS closes a connection without a word if it does not begin with a
+ * handshake. */
 static int fail_greeting(struct exchange *x) {
     struct sfid__connection *c = x->c;
-    if (x->heard || c->suspected || c->uri->tls || x->reply->class != SFID__REPLY_RETRY || x->err->code != SFID_EREDIS)
+    if (x->heard || c->suspected || c->uri->tls || x->reply->class != SFID__REPLY_RETRY ||
+        x->err->code != SFID_EREDIS)
         return x->err->code;
     c->suspected = true; /* once only: a server that does not answer this either costs time */
     const int64_t whole = shorten_to_connect(x, sfid__deadline_now_ns());
     const bool tls = sfid__wire_speaks_tls(c->uri, &c->resolver, c->first_try, &x->deadline);
     x->deadline.at_ms = whole;
-    return tls ? fail(x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
-                      "the server speaks TLS at this port; give rediss:// instead of redis:// (valkeys:// instead of valkey://)")
+    return tls ? fail(
+                     x, SFID__REPLY_CONFIG, SFID_EREDIS, "connecting",
+                     "the server speaks TLS at this port; give rediss:// instead of redis:// (valkeys:// instead of valkey://)")
                : x->err->code;
 }
 
@@ -250,7 +283,8 @@ static int fail_greeting(struct exchange *x) {
 static enum sfid__reply_class take_password(struct sfid__connection *c, struct sfid__error *why) {
     if (c->uri->password_file[0] == '\0')
         return SFID__REPLY_OK;
-    const char *parameter = c->peer == SFID__PEER_SENTINEL ? "sentinel_password_file" : "password_file";
+    const char *parameter =
+        c->peer == SFID__PEER_SENTINEL ? "sentinel_password_file" : "password_file";
     return sfid__password_read(parameter, c->uri->password_file, c->uri->password, why);
 }
 
@@ -261,7 +295,8 @@ static int connect_and_greet(struct exchange *x) {
     if (known != SFID__REPLY_OK)
         return fail_wire(x, known, &why, "connecting");
     const int64_t whole = shorten_to_connect(x, x->began_ns);
-    const enum sfid__reply_class class = sfid__wire_open(&c->wire, c->uri, &c->resolver, c->first_try, &x->deadline, &why);
+    const enum sfid__reply_class class =
+        sfid__wire_open(&c->wire, c->uri, &c->resolver, c->first_try, &x->deadline, &why);
     x->deadline.at_ms = whole;
     if (class != SFID__REPLY_OK)
         return fail_wire(x, class, &why, "connecting");
@@ -275,13 +310,16 @@ static int connect_and_greet(struct exchange *x) {
 }
 
 /*
- * Some proxies close the connection at a command that they do not know, without a word (twemproxy at CLIENT). So a greeting that was
- * not answered is tried once more without what only people look at.
+ * Some proxies close the connection at a command that they do not know, without a word (twemproxy
+ * at CLIENT). So a greeting that was not answered is tried once more without what only people look
+ * at.
  */
 static int connect_plainly(struct exchange *x) {
     struct sfid__connection *c = x->c;
-    const bool silent = !x->heard && x->reply->class == SFID__REPLY_RETRY && x->err->code == SFID_EREDIS;
-    if (!silent || c->plain || c->wire.fd < 0 || x->deadline.stop_at_ms || sfid__deadline_now_ms() >= x->deadline.at_ms)
+    const bool silent =
+        !x->heard && x->reply->class == SFID__REPLY_RETRY && x->err->code == SFID_EREDIS;
+    if (!silent || c->plain || c->wire.fd < 0 || x->deadline.stop_at_ms ||
+        sfid__deadline_now_ms() >= x->deadline.at_ms)
         return x->err->code;
     sfid__wire_close(&c->wire);
     c->plain = true;
@@ -291,11 +329,12 @@ static int connect_plainly(struct exchange *x) {
 
 /* ---- the whole ----------------------------------------------------------- */
 
-int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri, enum sfid__peer peer, const char *app,
-                         struct sfid__error *err) {
+int sfid__connection_new(struct sfid__connection **out, const struct sfid__uri *uri,
+                         enum sfid__peer peer, const char *app, struct sfid__error *err) {
     struct sfid__connection *c = calloc(1, sizeof *c);
     const bool changes =
-        uri->kind != SFID__URI_SERVER || peer != SFID__PEER_SERVER || uri->password_file[0]; /* another node, password */
+        /* another node, password */
+        uri->kind != SFID__URI_SERVER || peer != SFID__PEER_SERVER || uri->password_file[0];
     *out = c;
     if (c == NULL || (c->uri = changes ? sfid__uri_copy(uri) : sfid__uri_share(uri)) == NULL) {
         free(c);
@@ -331,7 +370,8 @@ static int converse(struct exchange *x, const char *command) {
     if (connects && connect_and_greet(x) < 0 && connect_plainly(x) < 0)
         return x->err->code;
     /* No command goes out after its deadline. Without connecting nothing has waited yet. */
-    const int64_t left = x->deadline.at_ms - (connects ? sfid__deadline_now_ns() : x->began_ns) / 1000000;
+    const int64_t left =
+        x->deadline.at_ms - (connects ? sfid__deadline_now_ns() : x->began_ns) / 1000000;
     if (left <= 0) {
         sfid__fail(&why, SFID_EREDIS, "no answer in time");
         return fail_wire(x, SFID__REPLY_RETRY, &why, command);
@@ -344,7 +384,8 @@ static int converse(struct exchange *x, const char *command) {
     x->reply->unanswered -= x->resp.rest == 0;
     if (x->resp.rest > 0)
         return fail_protocol(x, command, LEFT_OVER);
-    if (x->resp.is_error && strcmp(command, "EVALSHA") == 0 && strcmp(x->resp.meaning.known, "NOSCRIPT") == 0) {
+    if (x->resp.is_error && strcmp(command, "EVALSHA") == 0 &&
+        strcmp(x->resp.meaning.known, "NOSCRIPT") == 0) {
         x->reply->class = x->resp.meaning.class; /* EVAL comes next: no failure to report */
         return x->resp.meaning.code;
     }
@@ -353,10 +394,13 @@ static int converse(struct exchange *x, const char *command) {
     return sent ? 0 : fail_protocol(x, command, UNASKED);
 }
 
-int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                              struct sfid__error *err) {
-    struct exchange x = {
-        .c = c, .deadline = {.at_ms = q->deadline_ms, .stop = q->stop}, .until_ms = q->deadline_ms, .reply = reply, .err = err};
+int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__question *q,
+                              struct sfid__redis_reply *reply, struct sfid__error *err) {
+    struct exchange x = {.c = c,
+                         .deadline = {.at_ms = q->deadline_ms, .stop = q->stop},
+                         .until_ms = q->deadline_ms,
+                         .reply = reply,
+                         .err = err};
     reply->class = SFID__REPLY_OK;
     if (q->argc < 1 || q->argc > SFID__COMMAND_ARGS) {
         sfid__reply_empty(reply);
@@ -365,7 +409,8 @@ int sfid__connection_exchange(struct sfid__connection *c, const struct sfid__que
     sfid__connection_is_up(c); /* closes a connection that cannot be used any more */
     x.began_ns = sfid__deadline_now_ns();
     const bool begun = sfid__resp_begin(&x.resp, reply, c->uri, q->argc, q->argv, q->lengths);
-    const int rc = begun ? converse(&x, q->argv[0]) : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
+    const int rc = begun ? converse(&x, q->argv[0])
+                         : fail(&x, SFID__REPLY_RETRY, SFID_ENOMEM, q->argv[0], "out of memory");
     sfid__resp_end(&x.resp);
     c->plain = c->plain && (rc == 0 || x.heard); /* it was not CLIENT */
     /* After an error that passes by itself, such as BUSY, the connection is still good. */
@@ -383,7 +428,9 @@ bool sfid__connection_is_up(struct sfid__connection *c) {
     return c->wire.fd >= 0;
 }
 
-enum sfid__address_class sfid__connection_reached(const struct sfid__connection *c) { return c->reached; }
+enum sfid__address_class sfid__connection_reached(const struct sfid__connection *c) {
+    return c->reached;
+}
 
 void sfid__connection_hang_up(struct sfid__connection *c) {
     disown(c);

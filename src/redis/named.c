@@ -13,10 +13,15 @@ static bool has_only(struct sfid__part p, const char *characters) {
     return true;
 }
 
-/* What has no letter is meant as an address. Nor is a * alone a name: it would look as if it stood for any host. */
-static bool is_numbers(struct sfid__part p) { return has_only(p, "0123456789.*/") || memchr(p.at, ':', p.len) != NULL; }
+/* What has no letter is meant as an address. Nor is a * alone a name: it would look as if it stood
+ * for any host. */
+static bool is_numbers(struct sfid__part p) {
+    return has_only(p, "0123456789.*/") || memchr(p.at, ':', p.len) != NULL;
+}
 
-static bool is_pattern(struct sfid__part p) { return p.len <= NAME_MAX_LEN && has_only(p, SFID__ALNUM "._-*") && *p.at != '.'; }
+static bool is_pattern(struct sfid__part p) {
+    return p.len <= NAME_MAX_LEN && has_only(p, SFID__ALNUM "._-*") && *p.at != '.';
+}
 
 /* Cuts the next item off. */
 static struct sfid__part next_item(struct sfid__part *rest) {
@@ -34,7 +39,8 @@ int sfid__named_hosts_check(const struct sfid__uri_place *place, const char *lis
         const struct sfid__part item = next_item(&rest);
         struct sfid__network network;
         char shown[60];
-        if (item.len > 0 && (is_numbers(item) ? sfid__network_read(item, &network) : is_pattern(item)))
+        if (item.len > 0 &&
+            (is_numbers(item) ? sfid__network_read(item, &network) : is_pattern(item)))
             continue;
         sfid__printable(shown, sizeof shown, item.at, item.len);
         return SFID__URI_BAD(
@@ -53,7 +59,8 @@ static struct sfid__part without_last_dot(struct sfid__part p) {
     return p;
 }
 
-/* If characters do not fit, the last * takes one more. Once it has met a dot, no earlier one can help. */
+/* If characters do not fit, the last * takes one more. Once it has met a dot, no earlier one can
+ * help. */
 static bool fits(struct sfid__part pattern, struct sfid__part name) {
     size_t i = 0, k = 0, star = SIZE_MAX, from = 0;
     while (k < name.len) {

@@ -16,7 +16,8 @@ static bool is_v4(const struct sfid__network *n) {
 /* Has b the first bits of a? */
 static bool begins_alike(const unsigned char *a, const unsigned char *b, unsigned bits) {
     const unsigned char last = (unsigned char)(0xff00 >> bits % 8);
-    return memcmp(a, b, bits / 8) == 0 && (bits % 8 == 0 || ((a[bits / 8] ^ b[bits / 8]) & last) == 0);
+    return memcmp(a, b, bits / 8) == 0 &&
+           (bits % 8 == 0 || ((a[bits / 8] ^ b[bits / 8]) & last) == 0);
 }
 
 static bool ends_in_zeros(const struct sfid__network *n) {
@@ -100,6 +101,7 @@ const char *sfid__address_class_name(enum sfid__address_class class) {
 void sfid__address_describe(const struct sockaddr *at, char out[SFID__ADDRESS_SHOWN]) {
     struct sfid__network address;
     const bool known = take_address(at, &address), v4 = at->sa_family == AF_INET;
-    if (!known || !inet_ntop(at->sa_family, address.bytes + (v4 ? V4_BEGINS / 8 : 0), out, SFID__ADDRESS_SHOWN))
+    if (!known || !inet_ntop(at->sa_family, address.bytes + (v4 ? V4_BEGINS / 8 : 0), out,
+                             SFID__ADDRESS_SHOWN))
         strcpy(out, "?");
 }

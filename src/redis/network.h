@@ -23,7 +23,13 @@ bool sfid__network_read(struct sfid__part p, struct sfid__network *out);
 bool sfid__network_has(const struct sfid__network *network, const struct sockaddr *at);
 
 /* From where an address can be reached. 0 is for hosts that nobody names. */
-enum sfid__address_class { SFID__UNNAMED, SFID__LOOPBACK, SFID__LINK_LOCAL, SFID__PRIVATE, SFID__PUBLIC };
+enum sfid__address_class {
+    SFID__UNNAMED,
+    SFID__LOOPBACK,
+    SFID__LINK_LOCAL,
+    SFID__PRIVATE,
+    SFID__PUBLIC
+};
 
 /* Never SFID__UNNAMED. */
 enum sfid__address_class sfid__address_class(const struct sockaddr *at);

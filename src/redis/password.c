@@ -12,13 +12,16 @@
 
 #define LONGEST (SFID__URI_TEXT - 1)
 
-static enum sfid__reply_class cannot_read(const char *parameter, const char *path, int errnum, struct sfid__error *why) {
+static enum sfid__reply_class cannot_read(const char *parameter, const char *path, int errnum,
+                                          struct sfid__error *why) {
     const bool passes = errnum == EMFILE || errnum == ENFILE || errnum == ENOMEM;
-    sfid__fail_errno(why, passes ? SFID_EREDIS : SFID_EINVAL, errnum, "parameter %s: %.250s cannot be read", parameter, path);
+    sfid__fail_errno(why, passes ? SFID_EREDIS : SFID_EINVAL, errnum,
+                     "parameter %s: %.250s cannot be read", parameter, path);
     return passes ? SFID__REPLY_RETRY : SFID__REPLY_CONFIG;
 }
 
-static enum sfid__reply_class no_good(const char *parameter, const char *path, const char *what, struct sfid__error *why) {
+static enum sfid__reply_class no_good(const char *parameter, const char *path, const char *what,
+                                      struct sfid__error *why) {
     sfid__fail(why, SFID_EINVAL, "parameter %s: %.250s %s", parameter, path, what);
     return SFID__REPLY_CONFIG;
 }
@@ -33,8 +36,10 @@ static const char *fault_of(const char *bytes, size_t n, size_t *len) {
     return memchr(bytes, '\0', *len) ? "has a NUL in it; it has to hold the password alone" : NULL;
 }
 
-static enum sfid__reply_class read_open(int fd, const char *parameter, const char *path, char *out, struct sfid__error *why) {
-    char bytes[LONGEST + 2]; /* a newline, and one more byte that shows a password that is too long */
+static enum sfid__reply_class read_open(int fd, const char *parameter, const char *path, char *out,
+                                        struct sfid__error *why) {
+    /* a newline, and one more byte that shows a password that is too long */
+    char bytes[LONGEST + 2];
     struct stat st;
     size_t len;
     if (fstat(fd, &st) < 0)
@@ -53,13 +58,14 @@ static enum sfid__reply_class read_open(int fd, const char *parameter, const cha
     return fault ? no_good(parameter, path, fault, why) : SFID__REPLY_OK;
 }
 
-enum sfid__reply_class sfid__password_read(const char *parameter, const char *path, char out[SFID__URI_TEXT],
-                                           struct sfid__error *why) {
+enum sfid__reply_class sfid__password_read(const char *parameter, const char *path,
+                                           char out[SFID__URI_TEXT], struct sfid__error *why) {
     static_assert(LONGEST == 255, "the number stands in an error");
     struct sfid__error untrusted;
     const int fd = sfid__trust_open(path, &untrusted);
     if (fd < 0)
-        return untrusted.code ? no_good(parameter, path, untrusted.text, why) : cannot_read(parameter, path, errno, why);
+        return untrusted.code ? no_good(parameter, path, untrusted.text, why)
+                              : cannot_read(parameter, path, errno, why);
     const enum sfid__reply_class class = read_open(fd, parameter, path, out, why);
     close(fd);
     return class;

@@ -7,9 +7,13 @@
 
 enum sfid__reply_class {
     SFID__REPLY_OK,
-    SFID__REPLY_RETRY,   /* try the same server later: LOADING, BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, timeouts, EOF */
+    /* try the same server later: LOADING, BUSY, MISCONF, OOM, NOREPLICAS, TRYAGAIN, timeouts,
+     * EOF */
+    SFID__REPLY_RETRY,
     SFID__REPLY_RESOLVE, /* try another server: READONLY, MOVED, MASTERDOWN, refused, no route */
-    SFID__REPLY_CONFIG   /* a person has to act: NOAUTH, WRONGPASS, NOPERM, unknown command, wrong type, protocol errors */
+    /* a person has to act: NOAUTH, WRONGPASS, NOPERM, unknown command, wrong type, protocol
+     * errors */
+    SFID__REPLY_CONFIG
 };
 
 struct sfid__reply_meaning {

@@ -37,7 +37,8 @@ static void lookup_let_go(struct sfid__lookup *l) {
 }
 
 static void look_up(struct sfid__lookup *l, int flags) {
-    const struct addrinfo hints = {.ai_flags = flags | AI_NUMERICSERV, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
+    const struct addrinfo hints = {
+        .ai_flags = flags | AI_NUMERICSERV, .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM};
     l->found = NULL;
     l->rc = getaddrinfo(l->host, l->port, &hints, &l->found);
     l->errnum = errno;
@@ -47,21 +48,25 @@ static void *resolve_main(void *arg) {
     struct sfid__lookup *l = arg;
     pthread_setname_np(pthread_self(), "sfid-resolve");
     look_up(l, 0);
-    atomic_store_explicit(&l->done, 1, memory_order_release); /* with the acquire in is_done: the answer is there */
+    /* with the acquire in is_done: the answer is there */
+    atomic_store_explicit(&l->done, 1, memory_order_release);
     sfid__futex_wake(&l->done, SFID__FUTEX_PRIVATE, INT_MAX);
     lookup_let_go(l);
     return NULL;
 }
 
 static int start_thread(struct sfid__lookup *l) {
-    atomic_store_explicit(&l->holders, 2, memory_order_relaxed); /* before there is another thread to see it */
+    /* before there is another thread to see it */
+    atomic_store_explicit(&l->holders, 2, memory_order_relaxed);
     const int rc = sfid__thread_start(NULL, resolve_main, l);
     if (rc != 0)
         atomic_store_explicit(&l->holders, 1, memory_order_relaxed);
     return rc;
 }
 
-static bool is_done(const struct sfid__lookup *l) { return atomic_load_explicit(&l->done, memory_order_acquire) != 0; }
+static bool is_done(const struct sfid__lookup *l) {
+    return atomic_load_explicit(&l->done, memory_order_acquire) != 0;
+}
 
 static bool wait_for(struct sfid__lookup *l, struct sfid__deadline *deadline) {
     int ms;
@@ -73,7 +78,8 @@ static bool wait_for(struct sfid__lookup *l, struct sfid__deadline *deadline) {
     return is_done(l);
 }
 
-/* A name that does not exist now may exist in a minute; it counts like an address at which nobody listens. */
+/* A name that does not exist now may exist in a minute; it counts like an address at which nobody
+ * listens. */
 static enum sfid__reply_class failed(const struct sfid__lookup *l, struct sfid__error *why) {
     if (l->rc == EAI_SYSTEM)
         sfid__fail_errno(why, SFID_EREDIS, l->errnum, "cannot look up %s", l->host);
@@ -82,7 +88,8 @@ static enum sfid__reply_class failed(const struct sfid__lookup *l, struct sfid__
     return l->rc == EAI_NONAME || l->rc == EAI_FAIL ? SFID__REPLY_RESOLVE : SFID__REPLY_RETRY;
 }
 
-static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__addresses *out, struct sfid__error *why) {
+static enum sfid__reply_class answer(const struct sfid__lookup *l, struct sfid__addresses *out,
+                                     struct sfid__error *why) {
     out->count = 0;
     out->literal = l->literal;
     if (l->rc != 0)
@@ -130,15 +137,17 @@ static int resolve_ask(struct sfid__resolver *r, const char *host, uint16_t port
     return rc;
 }
 
-enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
-                                     struct sfid__addresses *out, struct sfid__error *why) {
+enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port,
+                                     struct sfid__deadline *deadline, struct sfid__addresses *out,
+                                     struct sfid__error *why) {
     const int rc = r->open ? 0 : resolve_ask(r, host, port);
     if (rc != 0) {
         sfid__fail_errno(why, SFID_ENOMEM, rc, "cannot start the thread that looks up %s", host);
         return SFID__REPLY_RETRY;
     }
     if (!wait_for(r->open, deadline)) {
-        sfid__fail(why, SFID_EREDIS, "cannot look up %s: the system's resolver has not answered yet", host);
+        sfid__fail(why, SFID_EREDIS,
+                   "cannot look up %s: the system's resolver has not answered yet", host);
         return SFID__REPLY_RETRY;
     }
     const enum sfid__reply_class class = answer(r->open, out, why);
@@ -153,7 +162,8 @@ void sfid__resolver_drop(struct sfid__resolver *r) {
         lookup_let_go(open);
 }
 
-/* No thread of this process could still need the lookup. An unfinished result of the parent's is not looked at. */
+/* No thread of this process could still need the lookup. An unfinished result of the parent's is
+ * not looked at. */
 void sfid__resolver_forget(struct sfid__resolver *r) {
     if (r->open == NULL)
         return;

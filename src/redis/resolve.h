@@ -49,11 +49,12 @@ struct sfid__resolver {
 };
 
 /*
- * Looks up the stream addresses of host and port, within the deadline. SFID__REPLY_OK with at least one address, or the
- * reason in *why. One resolver always gets the same host and port.
+ * Looks up the stream addresses of host and port, within the deadline. SFID__REPLY_OK with at least
+ * one address, or the reason in *why. One resolver always gets the same host and port.
  */
-enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port, struct sfid__deadline *deadline,
-                                     struct sfid__addresses *out, struct sfid__error *why);
+enum sfid__reply_class sfid__resolve(struct sfid__resolver *r, const char *host, uint16_t port,
+                                     struct sfid__deadline *deadline, struct sfid__addresses *out,
+                                     struct sfid__error *why);
 
 /* Gives an open lookup up. */
 void sfid__resolver_drop(struct sfid__resolver *r);

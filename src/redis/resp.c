@@ -33,7 +33,8 @@ static char *next_string(struct sfid__resp *r, size_t size) {
     return out;
 }
 
-static void use(struct sfid__redis_reply *reply, const char **strings, unsigned most, char *bytes, size_t size) {
+static void use(struct sfid__redis_reply *reply, const char **strings, unsigned most, char *bytes,
+                size_t size) {
     reply->strings = strings;
     reply->most = most;
     reply->bytes = bytes;
@@ -56,8 +57,10 @@ void sfid__reply_empty(struct sfid__redis_reply *reply) {
     reply->redirect.to = SFID__STAY;
 }
 
-/* The length of a secret that begins at text; 0: none. A user counts only as a whole word: it may be a word like "app". */
-static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t len, bool word_begins) {
+/* The length of a secret that begins at text; 0: none. A user counts only as a whole word: it may
+ * be a word like "app". */
+static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t len,
+                        bool word_begins) {
     const size_t password = strlen(uri->password), user = strlen(uri->user);
     if (password > 0 && password <= len && memcmp(text, uri->password, password) == 0)
         return password;
@@ -67,7 +70,8 @@ static size_t secret_at(const struct sfid__uri *uri, const char *text, size_t le
     return 0;
 }
 
-/* Copies an error's line for people: without secrets, whatever the server repeats, and without control characters. */
+/* Copies an error's line for people: without secrets, whatever the server repeats, and without
+ * control characters. */
 static void take_line(struct sfid__resp *r, const char *text, size_t len, char *out) {
     size_t n = 0;
     bool word_begins = true;
@@ -83,7 +87,8 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
     sfid__printable(out, SFID__REPLY_STRING, out, n);
 }
 
-/* "MOVED slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked. ASK is not followed. */
+/* "MOVED slot host:port" ("Redis cluster specification"). No host, or "?": the node that was asked.
+ * ASK is not followed. */
 static struct sfid__redirect read_redirect(const char *line) {
     struct sfid__redirect r = {.to = SFID__STAY};
     char host[SFID__HOST_TEXT];
@@ -95,10 +100,13 @@ static struct sfid__redirect read_redirect(const char *line) {
     rest = sfid__part_behind(rest, 1);
     const struct sfid__part number = sfid__part_cut(&rest, " ");
     const char *colon = strrchr(line, ':');
-    if (rest.len == 0 || colon == NULL || colon <= rest.at || !sfid__part_number(number, UINT16_MAX, &slot))
+    if (rest.len == 0 || colon == NULL || colon <= rest.at ||
+        !sfid__part_number(number, UINT16_MAX, &slot))
         return r;
     const size_t len = (size_t)(colon - rest.at) - 1;
-    if (len >= sizeof host || !sfid__part_number((struct sfid__part){colon + 1, strlen(colon + 1)}, UINT16_MAX, &port) || port == 0)
+    if (len >= sizeof host ||
+        !sfid__part_number((struct sfid__part){colon + 1, strlen(colon + 1)}, UINT16_MAX, &port) ||
+        port == 0)
         return r;
     memcpy(host, rest.at + 1, len);
     host[len] = '\0';
@@ -117,7 +125,8 @@ static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
         return r->leaves_out_errors ? r : NULL;
     snprintf(line, sizeof line, "%.*s", (int)SFID__MIN(len, sizeof line - 1), text);
     r->is_error = true;
-    /* Both go by the line as it was sent: in what take_line() keeps, a password like 127 or a user called OOM may be blotted out. */
+    /* Both go by the line as it was sent: in what take_line() keeps, a password like 127 or a user
+     * called OOM may be blotted out. */
     r->reply->redirect = read_redirect(line);
     take_line(r, text, len, out);
     r->meaning = sfid__reply_classify(line);
@@ -126,7 +135,8 @@ static void *take_error(struct sfid__resp *r, const char *text, size_t len) {
 
 /* Is the task an array inside an array, or in one, and to be left out? */
 static bool is_deeper(const struct sfid__resp *r, const redisReadTask *task) {
-    return r->leaves_out_deeper && task->parent && (task->type == REDIS_REPLY_ARRAY || task->parent->parent);
+    return r->leaves_out_deeper && task->parent &&
+           (task->type == REDIS_REPLY_ARRAY || task->parent->parent);
 }
 
 static void *take_string(const redisReadTask *task, char *text, size_t len) {
@@ -143,7 +153,8 @@ static void *take_string(const redisReadTask *task, char *text, size_t len) {
         return resp_refuse(r, "a string that is too long");
     if (memchr(text, '\0', len))
         return resp_refuse(r, "a string with a NUL in it");
-    if (memcmp(text + len, "\r\n", 2) != 0) /* the reader does not look at them after a string with a length */
+    /* the reader does not look at them after a string with a length */
+    if (memcmp(text + len, "\r\n", 2) != 0)
         return resp_refuse(r, "a string without CR LF at its end");
     char *out = next_string(r, len + 1);
     if (out == NULL)
@@ -209,8 +220,9 @@ static redisReplyObjectFunctions functions = {
 
 /* ---- taking a reply in ----------------------------------------------------- */
 
-bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, const struct sfid__uri *uri, int argc,
-                      const char *const *argv, const size_t *lengths) {
+bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply,
+                      const struct sfid__uri *uri, int argc, const char *const *argv,
+                      const size_t *lengths) {
     const char *args[SFID__COMMAND_ARGS];
     *r = (struct sfid__resp){.reply = reply, .uri = uri};
     sfid__reply_empty(reply);
@@ -218,7 +230,8 @@ bool sfid__resp_begin(struct sfid__resp *r, struct sfid__redis_reply *reply, con
     if (reader)
         reader->privdata = r;
     r->reader = reader;
-    memcpy(args, argv, (size_t)argc * sizeof *args); /* hiredis wants an array of pointers that are not const */
+    /* hiredis wants an array of pointers that are not const */
+    memcpy(args, argv, (size_t)argc * sizeof *args);
     const long long length = redisFormatCommandArgv(&r->command, argc, args, lengths);
     r->length = length < 0 ? 0 : (size_t)length;
     return reader && r->length > 0;
@@ -234,8 +247,8 @@ void sfid__resp_end(struct sfid__resp *r) {
 }
 
 /*
- * Why these bytes can never become a reply, or NULL. The reader stands after the type of the part that it could not
- * finish. A whole line there is the length of a string that has not arrived yet.
+ * Why these bytes can never become a reply, or NULL. The reader stands after the type of the part
+ * that it could not finish. A whole line there is the length of a string that has not arrived yet.
  */
 static const char *hopeless(const struct sfid__resp *r) {
     const redisReader *reader = r->reader;
@@ -243,7 +256,9 @@ static const char *hopeless(const struct sfid__resp *r) {
         return "it is too long";
     const char *at = reader->buf + reader->pos;
     const char *end = memmem(at, reader->len - reader->pos, "\r\n", 2);
-    return end && (end - at > 3 || strtol(at, NULL, 10) >= SFID__REPLY_STRING) ? "a string that is too long" : NULL;
+    return end && (end - at > 3 || strtol(at, NULL, 10) >= SFID__REPLY_STRING)
+               ? "a string that is too long"
+               : NULL;
 }
 
 static enum sfid__resp_taken resp_look(struct sfid__resp *r) {
@@ -276,5 +291,6 @@ enum sfid__resp_taken sfid__resp_take(struct sfid__resp *r, const char *bytes, s
 }
 
 const char *sfid__resp_version(void) {
-    return SFID__TEXT_OF(HIREDIS_MAJOR) "." SFID__TEXT_OF(HIREDIS_MINOR) "." SFID__TEXT_OF(HIREDIS_PATCH);
+    return SFID__TEXT_OF(HIREDIS_MAJOR) "." SFID__TEXT_OF(HIREDIS_MINOR) "." SFID__TEXT_OF(
+        HIREDIS_PATCH);
 }

@@ -21,7 +21,8 @@ uint64_t sfid__route_server(const struct sfid__uri *uri, const char *app) {
     return sfid__hash(sfid__hash(hash, uri->master, strlen(uri->master)), &slot, sizeof slot) | 1;
 }
 
-int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app,
+                      struct sfid__error *err) {
     memset(r, 0, sizeof *r);
     switch (uri->kind) {
     case SFID__URI_SENTINEL:
@@ -33,8 +34,8 @@ int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const 
     }
 }
 
-int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                         struct sfid__error *err) {
+int sfid__route_exchange(struct sfid__route *r, const struct sfid__question *q,
+                         struct sfid__redis_reply *reply, struct sfid__error *err) {
     if (r->sentinel)
         return sfid__sentinel_exchange(r->sentinel, q, reply, err);
     if (r->cluster)

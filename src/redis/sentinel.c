@@ -42,7 +42,8 @@ static void uri_of_sentinel(const struct sfid__uri *uri, unsigned i, struct sfid
     out->db = 0;
 }
 
-int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err) {
+int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri, const char *app,
+                       struct sfid__error *err) {
     struct sfid__uri one;
     struct sfid__sentinel *s = calloc(1, sizeof *s);
     *out = NULL;
@@ -69,7 +70,9 @@ void sfid__sentinel_drop(struct sfid__sentinel *s) {
     free(s);
 }
 
-bool sfid__sentinel_is_up(struct sfid__sentinel *s) { return s->found && sfid__connection_is_up(s->master); }
+bool sfid__sentinel_is_up(struct sfid__sentinel *s) {
+    return s->found && sfid__connection_is_up(s->master);
+}
 
 void sfid__sentinel_hang_up(struct sfid__sentinel *s) {
     if (s->found)
@@ -78,7 +81,9 @@ void sfid__sentinel_hang_up(struct sfid__sentinel *s) {
 
 /* ---- asking one sentinel --------------------------------------------------- */
 
-static int64_t left_ms(const struct search *x) { return x->q->deadline_ms - sfid__deadline_now_ms(); }
+static int64_t left_ms(const struct search *x) {
+    return x->q->deadline_ms - sfid__deadline_now_ms();
+}
 
 /* A thread that closes the handle waits for one exchange, not for several. */
 static bool is_stopped(const struct search *x) {
@@ -87,19 +92,22 @@ static bool is_stopped(const struct search *x) {
 }
 
 /* Notes the outcome for the sentinel at `node`. */
-static void search_note(struct search *x, const struct sfid__endpoint *node, const char *what, int code,
-                        enum sfid__reply_class class) {
+static void search_note(struct search *x, const struct sfid__endpoint *node, const char *what,
+                        int code, enum sfid__reply_class class) {
     char name[SFID__ENDPOINT_SHOWN];
     const size_t n = strlen(x->said);
     sfid__endpoint_describe(node, name);
-    snprintf(x->said + n, sizeof x->said - n, "%ssentinel %.60s: %.240s", n ? "; " : "", name, what);
+    snprintf(x->said + n, sizeof x->said - n, "%ssentinel %.60s: %.240s", n ? "; " : "", name,
+             what);
     if (class != SFID__REPLY_CONFIG)
         x->hopeless = false;
     x->code = code;
 }
 
-/* Asks sentinel i for the master's address, by deadline_ms. If it names none, notes that and returns false. */
-static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sfid__endpoint *named) {
+/* Asks sentinel i for the master's address, by deadline_ms. If it names none, notes that and
+ * returns false. */
+static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms,
+                    struct sfid__endpoint *named) {
     const struct sfid__endpoint *node = &x->s->uri->node[i];
     const char *const argv[] = {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", x->s->uri->master};
     const struct sfid__question q = {3, argv, NULL, deadline_ms, x->q->stop};
@@ -117,9 +125,12 @@ static bool ask_one(struct search *x, unsigned i, int64_t deadline_ms, struct sf
     }
     sfid__connection_hang_up(x->s->sentinel); /* not needed until something fails */
     named->named_by = sfid__connection_reached(x->s->sentinel);
-    if (x->reply->count == 2 && sfid__endpoint_take(x->reply->strings[0], x->reply->strings[1], named))
+    if (x->reply->count == 2 &&
+        sfid__endpoint_take(x->reply->strings[0], x->reply->strings[1], named))
         return true;
-    snprintf(what, sizeof what, x->reply->count == 0 ? "it knows no master named \"%.60s\"" : "it gave no address for \"%.60s\"",
+    snprintf(what, sizeof what,
+             x->reply->count == 0 ? "it knows no master named \"%.60s\""
+                                  : "it gave no address for \"%.60s\"",
              x->s->uri->master);
     search_note(x, node, what, SFID_EINVAL, SFID__REPLY_CONFIG);
     return false;
@@ -136,13 +147,19 @@ static int ask_master(struct search *x) {
 }
 
 /* May another one be asked after this failure? */
-static bool search_may_go_on(const struct search *x) { return !x->s->found && !is_stopped(x) && left_ms(x) > 0; }
+static bool search_may_go_on(const struct search *x) {
+    return !x->s->found && !is_stopped(x) && left_ms(x) > 0;
+}
 
 /* Is it worth asking for the master again? */
-static bool is_elsewhere(const struct search *x) { return x->reply->class != SFID__REPLY_CONFIG && search_may_go_on(x); }
+static bool is_elsewhere(const struct search *x) {
+    return x->reply->class != SFID__REPLY_CONFIG && search_may_go_on(x);
+}
 
 /* What no other server would mend: a file of the URL. */
-static bool is_own_fault(const struct search *x) { return x->reply->class == SFID__REPLY_CONFIG && x->err->code == SFID_EINVAL; }
+static bool is_own_fault(const struct search *x) {
+    return x->reply->class == SFID__REPLY_CONFIG && x->err->code == SFID_EINVAL;
+}
 
 static bool has_failed(const struct search *x, const struct sfid__endpoint *e) {
     for (unsigned i = 0; i < x->fails; i++)
@@ -185,10 +202,12 @@ static int fail_search(struct search *x) {
     const bool hopeless = x->hopeless && x->said[0];
     x->reply->class = hopeless ? SFID__REPLY_CONFIG : SFID__REPLY_RETRY;
     const int code = hopeless && x->code == SFID_EAUTH ? SFID_EAUTH : SFID_EREDIS;
-    return sfid__fail(x->err, code, "%.160s: no master found: %s", name, x->said[0] ? x->said : "there was no time to ask");
+    return sfid__fail(x->err, code, "%.160s: no master found: %s", name,
+                      x->said[0] ? x->said : "there was no time to ask");
 }
 
-/* Asks all sentinels, first the last one that was right. Each gets its share of the time, and so does the master. */
+/* Asks all sentinels, first the last one that was right. Each gets its share of the time, and so
+ * does the master. */
 static int search(struct search *x) {
     struct sfid__sentinel *s = x->s;
     const unsigned n = s->uri->nodes, first = s->first_try;
@@ -198,7 +217,8 @@ static int search(struct search *x) {
         struct sfid__endpoint named;
         int rc;
         s->first_try = (i + 1) % n; /* if time is over now, the next exchange goes on from here */
-        if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + share), &named) && ask_named(x, i, &named, &rc))
+        if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + share), &named) &&
+            ask_named(x, i, &named, &rc))
             return rc;
         if (is_stopped(x))
             break;
@@ -206,8 +226,8 @@ static int search(struct search *x) {
     return fail_search(x);
 }
 
-int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                            struct sfid__error *err) {
+int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__question *q,
+                            struct sfid__redis_reply *reply, struct sfid__error *err) {
     struct search x = {.s = s, .q = q, .reply = reply, .err = err, .hopeless = true};
     if (sfid__sentinel_is_up(s)) {
         const int rc = ask_master(&x);

@@ -24,11 +24,13 @@
 struct sfid__sentinel; /* opaque */
 
 /* Copies uri, which is of kind SFID__URI_SENTINEL. 0 or SFID_ENOMEM. */
-int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri, const char *app, struct sfid__error *err);
+int sfid__sentinel_new(struct sfid__sentinel **out, const struct sfid__uri *uri, const char *app,
+                       struct sfid__error *err);
 
-/* As sfid__connection_exchange(), with the master. If there is none, the error has what each sentinel said. */
-int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__question *q, struct sfid__redis_reply *reply,
-                            struct sfid__error *err);
+/* As sfid__connection_exchange(), with the master. If there is none, the error has what each
+ * sentinel said. */
+int sfid__sentinel_exchange(struct sfid__sentinel *s, const struct sfid__question *q,
+                            struct sfid__redis_reply *reply, struct sfid__error *err);
 
 bool sfid__sentinel_is_up(struct sfid__sentinel *s);
 void sfid__sentinel_hang_up(struct sfid__sentinel *s);

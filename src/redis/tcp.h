@@ -8,7 +8,8 @@
 /* Sends at once, and finds out about a peer that is gone. */
 void sfid__tcp_set_options(int fd);
 
-/* A socket that connects to a free port of the loopback may be given that port itself: then it meets itself. */
+/* A socket that connects to a free port of the loopback may be given that port itself: then it
+ * meets itself. */
 bool sfid__tcp_met_itself(int fd);
 
 #endif

@@ -27,7 +27,8 @@ const char *sfid__tls_version(void) { return OpenSSL_version(OPENSSL_VERSION_STR
 
 /* ---- who the server has to be ----------------------------------------------- */
 
-/* The name without the parts that only this host or a resolver understands: an address's zone, a dot at the end. */
+/* The name without the parts that only this host or a resolver understands: an address's zone, a
+ * dot at the end. */
 static void bare_name(const struct sfid__uri *uri, char out[SFID__URI_TEXT]) {
     snprintf(out, SFID__URI_TEXT, "%s", sfid__tls_name(uri));
     out[strcspn(out, "%")] = '\0';
@@ -47,8 +48,10 @@ static bool expect(SSL *ssl, const struct sfid__uri *uri) {
     bare_name(uri, name);
     if (is_address(name))
         return X509_VERIFY_PARAM_set1_ip_asc(param, name) == 1;
-    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
-    return X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 && SSL_set_tlsext_host_name(ssl, name) == 1;
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS |
+                                               X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    return X509_VERIFY_PARAM_set1_host(param, name, 0) == 1 &&
+           SSL_set_tlsext_host_name(ssl, name) == 1;
 }
 
 static int on_certificate(int good, X509_STORE_CTX *at) {
@@ -72,15 +75,18 @@ static bool make_session(struct sfid__tls *t, SSL_CTX *ctx, int fd) {
     SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, on_certificate);
     SSL_CTX_set_client_cert_cb(ctx, on_asked_for_ours);
     t->ssl = SSL_new(ctx);
-    if (t->ssl == NULL || SSL_set_app_data(t->ssl, t) != 1 || SSL_set_fd(t->ssl, fd) != 1 || !expect(t->ssl, t->uri))
+    if (t->ssl == NULL || SSL_set_app_data(t->ssl, t) != 1 || SSL_set_fd(t->ssl, fd) != 1 ||
+        !expect(t->ssl, t->uri))
         return false;
     SSL_set_mode(t->ssl, SSL_MODE_ENABLE_PARTIAL_WRITE);
-    SSL_clear_mode(t->ssl, SSL_MODE_AUTO_RETRY); /* a server could keep one read busy for ever with records of TLS itself */
+    /* a server could keep one read busy for ever with records of TLS itself */
+    SSL_clear_mode(t->ssl, SSL_MODE_AUTO_RETRY);
     SSL_set_connect_state(t->ssl);
     return true;
 }
 
-static enum sfid__reply_class make_tls(struct sfid__tls *t, const struct sfid__tls_files *files, int fd, struct sfid__error *why) {
+static enum sfid__reply_class make_tls(struct sfid__tls *t, const struct sfid__tls_files *files,
+                                       int fd, struct sfid__error *why) {
     SSL_CTX *ctx;
     enum sfid__reply_class class = sfid__tls_context_new(&ctx, t->uri, files, why);
     if (class == SFID__REPLY_OK && !make_session(t, ctx, fd)) {
@@ -96,7 +102,8 @@ static enum sfid__reply_class no_entry(struct sfid__error *why) {
     return SFID__REPLY_RETRY;
 }
 
-enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd, struct sfid__error *why) {
+enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd,
+                                     struct sfid__error *why) {
     struct sfid__tls_files files;
     struct sfid__tls_guard guard;
     struct sfid__tls *t = calloc(1, sizeof *t);
@@ -126,7 +133,8 @@ enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__
 static void leave_to_the_process(struct sfid__tls *t) {
     static _Atomic(struct sfid__tls *) left;
     t->next = atomic_load_explicit(&left, memory_order_relaxed); /* nobody reads the list */
-    while (!atomic_compare_exchange_weak_explicit(&left, &t->next, t, memory_order_relaxed, memory_order_relaxed))
+    while (!atomic_compare_exchange_weak_explicit(&left, &t->next, t, memory_order_relaxed,
+                                                  memory_order_relaxed))
         ;
 }
 
@@ -148,7 +156,8 @@ void sfid__tls_free(struct sfid__tls *t, bool polite) {
 /* ---- steps ---------------------------------------------------------------------- */
 
 /* What a call of OpenSSL came to that returned rc and left errno. */
-static enum sfid__reply_class outcome(struct sfid__tls *t, int rc, short *waits, struct sfid__error *why) {
+static enum sfid__reply_class outcome(struct sfid__tls *t, int rc, short *waits,
+                                      struct sfid__error *why) {
     const int errnum = errno, error = SSL_get_error(t->ssl, rc);
     *waits = error == SSL_ERROR_WANT_READ ? POLLIN : error == SSL_ERROR_WANT_WRITE ? POLLOUT : 0;
     if (error == SSL_ERROR_NONE || *waits)
@@ -157,7 +166,8 @@ static enum sfid__reply_class outcome(struct sfid__tls *t, int rc, short *waits,
     return sfid__tls_fault_explain(&t->fault, t->uri, errnum, why);
 }
 
-enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, struct sfid__error *why) {
+enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits,
+                                             struct sfid__error *why) {
     struct sfid__tls_guard guard;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
@@ -165,7 +175,8 @@ enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, 
     enum sfid__reply_class class = outcome(t, SSL_do_handshake(t->ssl), waits, why);
     if (class == SFID__REPLY_OK && *waits == 0 &&
         (SSL_get0_peer_certificate(t->ssl) == NULL || SSL_get_verify_result(t->ssl) != X509_V_OK)) {
-        t->failed = true; /* OpenSSL does not let this happen; this check is what all the rest is for */
+        /* OpenSSL does not let this happen; this check is what all the rest is for */
+        t->failed = true;
         sfid__fail(why, SFID_EAUTH, "the server sent no certificate");
         class = SFID__REPLY_CONFIG;
     }
@@ -188,26 +199,28 @@ bool sfid__tls_is_unanswered(struct sfid__tls *t) { return bytes_read(t) == 0; }
 
 bool sfid__tls_has_failed(const struct sfid__tls *t) { return t->failed; }
 
-enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
-                                      struct sfid__error *why) {
+enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n,
+                                      size_t *sent, short *waits, struct sfid__error *why) {
     struct sfid__tls_guard guard;
     *sent = 0;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
     errno = 0;
-    const enum sfid__reply_class class = outcome(t, SSL_write_ex(t->ssl, bytes, n, sent), waits, why);
+    const enum sfid__reply_class class =
+        outcome(t, SSL_write_ex(t->ssl, bytes, n, sent), waits, why);
     sfid__tls_leave(&guard);
     return class;
 }
 
-enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
-                                         struct sfid__error *why) {
+enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n,
+                                         short *waits, struct sfid__error *why) {
     struct sfid__tls_guard guard;
     *n = 0;
     if (!sfid__tls_enter(&guard))
         return no_entry(why);
     errno = 0;
-    const enum sfid__reply_class class = outcome(t, SSL_read_ex(t->ssl, bytes, size, n), waits, why);
+    const enum sfid__reply_class class =
+        outcome(t, SSL_read_ex(t->ssl, bytes, size, n), waits, why);
     t->fault.heard = t->fault.heard || *n > 0;
     sfid__tls_leave(&guard);
     return class;

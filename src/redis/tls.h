@@ -26,30 +26,37 @@ const char *sfid__tls_version(void);
 /* Call before the first use in a process, while no other thread forks. */
 void sfid__tls_prepare(void);
 
-/* SFID__REPLY_OK, or *out is NULL and *why says why: mostly a file of the URL. uri has to stay where it is. */
-enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd, struct sfid__error *why);
+/* SFID__REPLY_OK, or *out is NULL and *why says why: mostly a file of the URL. uri has to stay
+ * where it is. */
+enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd,
+                                     struct sfid__error *why);
 
 /* Once *waits is 0 the server has proved its name. Whether it accepts us shows in its answers. */
-enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, struct sfid__error *why);
+enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits,
+                                             struct sfid__error *why);
 
 /* True while no byte has come from the server. */
 bool sfid__tls_is_unanswered(struct sfid__tls *t);
 
-/* True once a step has failed for another reason than that nothing comes. No more steps are possible; the first one told why. */
+/* True once a step has failed for another reason than that nothing comes. No more steps are
+ * possible; the first one told why. */
 bool sfid__tls_has_failed(const struct sfid__tls *t);
 
-/* Sends the first *sent bytes. If *waits is not 0 these are none: wait, and call again with the same bytes. */
-enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
-                                      struct sfid__error *why);
+/* Sends the first *sent bytes. If *waits is not 0 these are none: wait, and call again with the
+ * same bytes. */
+enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n,
+                                      size_t *sent, short *waits, struct sfid__error *why);
 
 /*
- * If *waits is 0, *n is at least 1. Call this before waiting for the socket: the session may already have read the bytes. It
- * takes in one record at most, so that the caller looks at its deadline however much a server says of TLS itself.
+ * If *waits is 0, *n is at least 1. Call this before waiting for the socket: the session may
+ * already have read the bytes. It takes in one record at most, so that the caller looks at its
+ * deadline however much a server says of TLS itself.
  */
-enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
-                                         struct sfid__error *why);
+enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n,
+                                         short *waits, struct sfid__error *why);
 
-/* True if the server has said nothing: bytes that are there to read belong to TLS itself, and are few. */
+/* True if the server has said nothing: bytes that are there to read belong to TLS itself, and are
+ * few. */
 bool sfid__tls_is_quiet(struct sfid__tls *t);
 
 /* polite: says goodbye if that needs no wait. NULL is fine. */
@@ -63,7 +70,8 @@ static inline const char *sfid__tls_version(void) { return NULL; }
 
 static inline void sfid__tls_prepare(void) {}
 
-static inline enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const struct sfid__uri *uri, int fd,
+static inline enum sfid__reply_class sfid__tls_new(struct sfid__tls **out,
+                                                   const struct sfid__uri *uri, int fd,
                                                    struct sfid__error *why) {
     (void)uri, (void)fd;
     *out = NULL;
@@ -71,7 +79,8 @@ static inline enum sfid__reply_class sfid__tls_new(struct sfid__tls **out, const
     return SFID__REPLY_CONFIG;
 }
 
-static inline enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits, struct sfid__error *why) {
+static inline enum sfid__reply_class sfid__tls_shake_hands(struct sfid__tls *t, short *waits,
+                                                           struct sfid__error *why) {
     (void)t, (void)waits, (void)why;
     return SFID__REPLY_CONFIG;
 }
@@ -86,13 +95,15 @@ static inline bool sfid__tls_has_failed(const struct sfid__tls *t) {
     return true;
 }
 
-static inline enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes, size_t n, size_t *sent, short *waits,
+static inline enum sfid__reply_class sfid__tls_send(struct sfid__tls *t, const char *bytes,
+                                                    size_t n, size_t *sent, short *waits,
                                                     struct sfid__error *why) {
     (void)t, (void)bytes, (void)n, (void)sent, (void)waits, (void)why;
     return SFID__REPLY_CONFIG;
 }
 
-static inline enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes, size_t size, size_t *n, short *waits,
+static inline enum sfid__reply_class sfid__tls_receive(struct sfid__tls *t, char *bytes,
+                                                       size_t size, size_t *n, short *waits,
                                                        struct sfid__error *why) {
     (void)t, (void)bytes, (void)size, (void)n, (void)waits, (void)why;
     return SFID__REPLY_CONFIG;

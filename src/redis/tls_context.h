@@ -15,18 +15,23 @@
 
 #include <openssl/ssl.h>
 
-/* The content of the URL's files; NULL if it names none. ca_directory: ca is a directory, and OpenSSL looks there itself. */
+/* The content of the URL's files; NULL if it names none. ca_directory: ca is a directory, and
+ * OpenSSL looks there itself. */
 struct sfid__tls_files {
     char *ca, *cert, *key;
     bool ca_directory;
 };
 
-/* SFID__REPLY_OK; or a parameter is wrong, or memory is short. The caller frees *out in each case. */
-enum sfid__reply_class sfid__tls_files_read(const struct sfid__uri *uri, struct sfid__tls_files *out, struct sfid__error *why);
+/* SFID__REPLY_OK; or a parameter is wrong, or memory is short. The caller frees *out in each
+ * case. */
+enum sfid__reply_class sfid__tls_files_read(const struct sfid__uri *uri,
+                                            struct sfid__tls_files *out, struct sfid__error *why);
 void sfid__tls_files_free(struct sfid__tls_files *files);
 
-/* Call inside tls_guard.h. Makes a context that trusts whom the URL says, and accepts nothing below TLS 1.2. */
-enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__uri *uri, const struct sfid__tls_files *files,
+/* Call inside tls_guard.h. Makes a context that trusts whom the URL says, and accepts nothing below
+ * TLS 1.2. */
+enum sfid__reply_class sfid__tls_context_new(SSL_CTX **out, const struct sfid__uri *uri,
+                                             const struct sfid__tls_files *files,
                                              struct sfid__error *why);
 
 #endif

@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-const char *sfid__tls_name(const struct sfid__uri *uri) { return uri->sni[0] ? uri->sni : uri->node[0].host; }
+const char *sfid__tls_name(const struct sfid__uri *uri) {
+    return uri->sni[0] ? uri->sni : uri->node[0].host;
+}
 
 /* ---- what a certificate says ------------------------------------------------ */
 
@@ -49,14 +51,17 @@ static void append_subject(const X509_NAME *name, char *out, size_t size) {
     int at = X509_NAME_get_index_by_NID(name, NID_commonName, -1);
     if (at < 0)
         at = X509_NAME_get_index_by_NID(name, NID_organizationName, -1);
-    const ASN1_STRING *value = at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at));
+    const ASN1_STRING *value =
+        at < 0 ? NULL : X509_NAME_ENTRY_get_data(X509_NAME_get_entry(name, at));
     if (value)
-        append(out, size, (const char *)ASN1_STRING_get0_data(value), (size_t)ASN1_STRING_length(value));
+        append(out, size, (const char *)ASN1_STRING_get0_data(value),
+               (size_t)ASN1_STRING_length(value));
     else
         append(out, size, "nobody", 6);
 }
 
-/* Appends the names that a certificate is for. False if it has only a common name, which is shown but does not count. */
+/* Appends the names that a certificate is for. False if it has only a common name, which is shown
+ * but does not count. */
 static bool append_names(const X509 *cert, char *out, size_t size) {
     GENERAL_NAMES *names = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
     for (int i = 0; i < sk_GENERAL_NAME_num(names); i++)
@@ -72,8 +77,9 @@ static void append_date(const ASN1_TIME *date, char *out, size_t size) {
     struct tm tm;
     char text[40] = "an invalid date";
     if (ASN1_TIME_to_tm(date, &tm) == 1)
-        snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900, tm.tm_mon + 1, tm.tm_mday, tm.tm_hour,
-                 tm.tm_min, tm.tm_sec); /* strftime() takes a lock: base/clock.h */
+        snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02dZ", tm.tm_year + 1900,
+                 tm.tm_mon + 1, tm.tm_mday, tm.tm_hour, tm.tm_min,
+                 tm.tm_sec); /* strftime() takes a lock: base/clock.h */
     append(out, size, text, strlen(text));
 }
 
@@ -137,19 +143,27 @@ void sfid__tls_fault_note(struct sfid__tls_fault *f, X509_STORE_CTX *at) {
     }
 }
 
-static void explain_name(const struct sfid__tls_fault *f, const char *name, struct sfid__error *why) {
+static void explain_name(const struct sfid__tls_fault *f, const char *name,
+                         struct sfid__error *why) {
     if (f->nameless)
-        sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate has only a common name (%s), which is not accepted; it needs subjectAltName=%s:%.100s",
-                   f->detail, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? "IP" : "DNS", name);
+        sfid__fail(
+            why, SFID_EAUTH,
+            "the server's certificate has only a common name (%s), which is not accepted; it needs subjectAltName=%s:%.100s",
+            f->detail, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? "IP" : "DNS", name);
     else
-        sfid__fail(why, SFID_EAUTH,
-                   "the server's certificate is for %s, not for %.100s; give one of its names in the URL or as sni=%s", f->detail,
-                   name, f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH ? " (an address counts as IP: alone, not as DNS:)" : "");
+        sfid__fail(
+            why, SFID_EAUTH,
+            "the server's certificate is for %s, not for %.100s; give one of its names in the URL or as sni=%s",
+            f->detail, name,
+            f->verify == X509_V_ERR_IP_ADDRESS_MISMATCH
+                ? " (an address counts as IP: alone, not as DNS:)"
+                : "");
 }
 
-static void explain_certificate(const struct sfid__tls_fault *f, const struct sfid__uri *uri, struct sfid__error *why) {
-    const char *whose = f->authority ? "an authority's certificate in the server's chain" : "the server's certificate";
+static void explain_certificate(const struct sfid__tls_fault *f, const struct sfid__uri *uri,
+                                struct sfid__error *why) {
+    const char *whose = f->authority ? "an authority's certificate in the server's chain"
+                                     : "the server's certificate";
     switch (doubt_of(f->verify)) {
     case NAME:
         explain_name(f, sfid__tls_name(uri), why);
@@ -158,46 +172,59 @@ static void explain_certificate(const struct sfid__tls_fault *f, const struct sf
         sfid__fail(why, SFID_EAUTH, "%s expired at %s and has to be renewed", whose, f->detail);
         return;
     case TOO_EARLY:
-        sfid__fail(why, SFID_EAUTH, "%s is not valid before %s; wait until then, or correct this host's clock", whose, f->detail);
+        sfid__fail(why, SFID_EAUTH,
+                   "%s is not valid before %s; wait until then, or correct this host's clock",
+                   whose, f->detail);
         return;
     case UNKNOWN:
         if (uri->ca[0])
-            sfid__fail(why, SFID_EAUTH,
-                       "the server's certificate is signed by \"%s\", which %.100s does not vouch for; add that authority's "
-                       "certificate to ca=",
-                       f->detail, uri->ca);
+            sfid__fail(
+                why, SFID_EAUTH,
+                "the server's certificate is signed by \"%s\", which %.100s does not vouch for; add that authority's "
+                "certificate to ca=",
+                f->detail, uri->ca);
         else
-            sfid__fail(why, SFID_EAUTH,
-                       "the server's certificate is signed by \"%s\", which this system does not trust; give that authority's "
-                       "certificate as ca=",
-                       f->detail);
+            sfid__fail(
+                why, SFID_EAUTH,
+                "the server's certificate is signed by \"%s\", which this system does not trust; give that authority's "
+                "certificate as ca=",
+                f->detail);
         return;
     case PURPOSE:
-        sfid__fail(why, SFID_EAUTH, "%s is not for servers; it needs extendedKeyUsage serverAuth, or no extendedKeyUsage", whose);
+        sfid__fail(
+            why, SFID_EAUTH,
+            "%s is not for servers; it needs extendedKeyUsage serverAuth, or no extendedKeyUsage",
+            whose);
         return;
     case REVOKED:
-        sfid__fail(why, SFID_EAUTH, "%s was revoked by \"%s\"; the server needs another", whose, f->detail);
+        sfid__fail(why, SFID_EAUTH, "%s was revoked by \"%s\"; the server needs another", whose,
+                   f->detail);
         return;
     case NO_LIST:
-        sfid__fail(why, SFID_EAUTH, "%.100s has revocation lists, but none of \"%s\"; add it there", uri->ca, f->detail);
+        sfid__fail(why, SFID_EAUTH, "%.100s has revocation lists, but none of \"%s\"; add it there",
+                   uri->ca, f->detail);
         return;
     case OLD_LIST:
-        sfid__fail(why, SFID_EAUTH, "the revocation list of \"%s\" in %.100s is out of date; put its new one there", f->detail,
-                   uri->ca);
+        sfid__fail(why, SFID_EAUTH,
+                   "the revocation list of \"%s\" in %.100s is out of date; put its new one there",
+                   f->detail, uri->ca);
         return;
     default:
-        sfid__fail(why, SFID_EAUTH, "%s cannot be trusted: %s", whose, X509_verify_cert_error_string(f->verify));
+        sfid__fail(why, SFID_EAUTH, "%s cannot be trusted: %s", whose,
+                   X509_verify_cert_error_string(f->verify));
         return;
     }
 }
 
 /* ---- what OpenSSL says --------------------------------------------------------- */
 
-#define NO_TLS_THERE "the server does not speak TLS at this port; give its TLS port, or a URL without TLS"
+#define NO_TLS_THERE \
+    "the server does not speak TLS at this port; give its TLS port, or a URL without TLS"
 #define OLD_TLS \
     "the server offers neither TLS 1.2 nor 1.3, or this system's OpenSSL settings want the newer one; enable it there " \
     "(tls-protocols)"
-#define CERT_WANTED "the server requires a client certificate; give it as cert=, and its key as key="
+#define CERT_WANTED \
+    "the server requires a client certificate; give it as cert=, and its key as key="
 
 struct meaning {
     int reason;
@@ -236,20 +263,25 @@ static const struct meaning *meaning_of(unsigned long error) {
          "this system's OpenSSL settings allow neither TLS 1.2 nor 1.3"},
         {SSL_R_EXCESSIVE_MESSAGE_SIZE, SFID__REPLY_CONFIG, SFID_EAUTH,
          "the server shows more certificates than fit in 100 KB; it has to show its own and those that lead to its authority"},
-        {SSL_R_UNEXPECTED_EOF_WHILE_READING, SFID__REPLY_RETRY, SFID_EREDIS, "the server closed the connection"},
+        {SSL_R_UNEXPECTED_EOF_WHILE_READING, SFID__REPLY_RETRY, SFID_EREDIS,
+         "the server closed the connection"},
     };
-    for (size_t i = 0; ERR_GET_LIB(error) == ERR_LIB_SSL && i < sizeof meanings / sizeof meanings[0]; i++)
+    for (size_t i = 0;
+         ERR_GET_LIB(error) == ERR_LIB_SSL && i < sizeof meanings / sizeof meanings[0]; i++)
         if (meanings[i].reason == ERR_GET_REASON(error))
             return &meanings[i];
     return NULL;
 }
 
-static enum sfid__reply_class explain_other(unsigned long error, int errnum, struct sfid__error *why) {
+static enum sfid__reply_class explain_other(unsigned long error, int errnum,
+                                            struct sfid__error *why) {
     const char *reason = error ? ERR_reason_error_string(error) : NULL;
-    const bool alert = ERR_GET_LIB(error) == ERR_LIB_SSL && ERR_GET_REASON(error) >= SSL_AD_REASON_OFFSET &&
+    const bool alert = ERR_GET_LIB(error) == ERR_LIB_SSL &&
+                       ERR_GET_REASON(error) >= SSL_AD_REASON_OFFSET &&
                        ERR_GET_REASON(error) <= SSL_AD_REASON_OFFSET + UINT8_MAX;
     if (reason)
-        sfid__fail(why, SFID_EREDIS, "TLS failed: %s%s", reason, alert ? "; see the server's log" : "");
+        sfid__fail(why, SFID_EREDIS, "TLS failed: %s%s", reason,
+                   alert ? "; see the server's log" : "");
     else if (errnum != 0)
         sfid__fail_errno(why, SFID_EREDIS, errnum, "the connection failed");
     else
@@ -257,7 +289,8 @@ static enum sfid__reply_class explain_other(unsigned long error, int errnum, str
     return SFID__REPLY_RETRY;
 }
 
-enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f, const struct sfid__uri *uri, int errnum,
+enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f,
+                                               const struct sfid__uri *uri, int errnum,
                                                struct sfid__error *why) {
     const unsigned long error = ERR_peek_error();
     const struct meaning *m = meaning_of(error);
@@ -270,7 +303,8 @@ enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f, 
             sfid__fail(why, SFID_EAUTH, "%s", CERT_WANTED);
             return SFID__REPLY_CONFIG;
         }
-        if (m == NULL || m->class == SFID__REPLY_RETRY) { /* its reason may have been lost with the connection */
+        /* its reason may have been lost with the connection */
+        if (m == NULL || m->class == SFID__REPLY_RETRY) {
             sfid__fail(why, SFID_EREDIS, "the server closed the connection: %s", CERT_WANTED);
             return SFID__REPLY_RETRY;
         }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* tls_fault.h - why we do not trust a server, or it does not trust us: one sentence each, with the cure. */
+/* tls_fault.h - why we do not trust a server, or it does not trust us: one sentence each, with the
+ * cure. */
 #ifndef SFID_REDIS_TLS_FAULT_H
 #define SFID_REDIS_TLS_FAULT_H
 
@@ -24,8 +25,10 @@ void sfid__tls_fault_note(struct sfid__tls_fault *f, X509_STORE_CTX *at);
 /* The name or numeric address that the server's certificate has to be for. */
 const char *sfid__tls_name(const struct sfid__uri *uri);
 
-/* Makes a sentence of what was noted and of OpenSSL's queue of errors; of errnum if nothing else is known. */
-enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f, const struct sfid__uri *uri, int errnum,
+/* Makes a sentence of what was noted and of OpenSSL's queue of errors; of errnum if nothing else is
+ * known. */
+enum sfid__reply_class sfid__tls_fault_explain(const struct sfid__tls_fault *f,
+                                               const struct sfid__uri *uri, int errnum,
                                                struct sfid__error *why);
 
 #endif

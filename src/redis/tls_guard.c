@@ -29,7 +29,8 @@ void sfid__tls_prepare(void) {
     pthread_once(&once, set_up_fork);
 }
 
-/* Registered later than OpenSSL's exit functions, it runs before them. A thread inside leaves first, and no other enters. */
+/* Registered later than OpenSSL's exit functions, it runs before them. A thread inside leaves
+ * first, and no other enters. */
 static void at_exit(void) {
     pthread_mutex_lock(&door);
     ending = true;
@@ -37,7 +38,8 @@ static void at_exit(void) {
     pthread_mutex_unlock(&door);
 }
 
-/* If we use OpenSSL first, it does not clear up at exit(), so a host that closes its generator that late can release its pid. */
+/* If we use OpenSSL first, it does not clear up at exit(), so a host that closes its generator that
+ * late can release its pid. */
 static void guard_begin(void) {
     begun = true;
     works = OPENSSL_init_ssl(OPENSSL_INIT_NO_ATEXIT, NULL) == 1 && atexit(at_exit) == 0;
@@ -59,7 +61,8 @@ static void keep_errors(struct sfid__tls_guard *g) {
     int line, flags;
     unsigned long code;
     g->errors = 0;
-    while (g->errors < SFID__TLS_ERRORS && (code = ERR_get_error_all(&file, &line, &function, &data, &flags)) != 0) {
+    while (g->errors < SFID__TLS_ERRORS &&
+           (code = ERR_get_error_all(&file, &line, &function, &data, &flags)) != 0) {
         struct sfid__tls_error *e = &g->error[g->errors++];
         e->code = code;
         e->line = line;
@@ -76,7 +79,8 @@ static void put_errors_back(const struct sfid__tls_guard *g) {
         const struct sfid__tls_error *e = &g->error[i];
         ERR_new();
         ERR_set_debug(e->file, e->line, e->function);
-        ERR_set_error(ERR_GET_LIB(e->code), ERR_GET_REASON(e->code), e->data[0] ? "%s" : NULL, e->data);
+        ERR_set_error(ERR_GET_LIB(e->code), ERR_GET_REASON(e->code), e->data[0] ? "%s" : NULL,
+                      e->data);
     }
 }
 
@@ -96,7 +100,8 @@ static void unblock_signals(const struct sfid__tls_guard *g) {
     sigset_t pipe;
     sigemptyset(&pipe);
     sigaddset(&pipe, SIGPIPE);
-    while (!g->pipe_pending && sigtimedwait(&pipe, NULL, &(const struct timespec){0, 0}) < 0 && errno == EINTR)
+    while (!g->pipe_pending && sigtimedwait(&pipe, NULL, &(const struct timespec){0, 0}) < 0 &&
+           errno == EINTR)
         ;
     pthread_sigmask(SIG_SETMASK, &g->signals, NULL);
     errno = errnum;

@@ -43,7 +43,8 @@ static int read_userinfo(struct reader *r, struct sfid__part p) {
         return r->place.err->code;
     if (r->user_alone)
         return 0;
-    return sfid__part_decode(&r->place, sfid__part_behind(p, 1), "the password", r->uri.password, sizeof r->uri.password);
+    return sfid__part_decode(&r->place, sfid__part_behind(p, 1), "the password", r->uri.password,
+                             sizeof r->uri.password);
 }
 
 /* One host, or several between commas if the scheme allows it. */
@@ -54,7 +55,9 @@ static int read_nodes(struct reader *r, struct sfid__part p) {
         const struct sfid__part one = several ? sfid__part_cut(&p, ",") : p;
         node->port = r->scheme->kind == SFID__URI_SENTINEL ? 26379 : 6379;
         if (!several && memchr(p.at, ',', p.len))
-            return BAD(r, "only one host is allowed (redis+sentinel:// and redis+cluster:// take several, separated by commas)");
+            return BAD(
+                r,
+                "only one host is allowed (redis+sentinel:// and redis+cluster:// take several, separated by commas)");
         if (sfid__endpoint_read(&r->place, one, node) < 0)
             return r->place.err->code;
         r->uri.nodes++;
@@ -83,11 +86,14 @@ static int read_db(struct reader *r, const struct parameter *none, struct sfid__
 /* /master-name[/db]. */
 static int read_master(struct reader *r, struct sfid__part path) {
     if (path.len < 2)
-        return BAD(r, "the master's name is missing; give the sentinels' name for it after the hosts, as in "
-                      "redis+sentinel://a:26379,b:26379/mymaster");
+        return BAD(
+            r,
+            "the master's name is missing; give the sentinels' name for it after the hosts, as in "
+            "redis+sentinel://a:26379,b:26379/mymaster");
     path = sfid__part_behind(path, 1);
     const struct sfid__part name = sfid__part_cut(&path, "/");
-    if (sfid__part_decode(&r->place, name, "the master's name", r->uri.master, sizeof r->uri.master) < 0)
+    if (sfid__part_decode(&r->place, name, "the master's name", r->uri.master,
+                          sizeof r->uri.master) < 0)
         return r->place.err->code;
     if (r->uri.master[0] == '\0' || r->uri.master[strspn(r->uri.master, SFID__ALNUM "._-")] != '\0')
         return BAD(r, "the master's name has to consist of A-Z a-z 0-9 . - _");
@@ -154,7 +160,9 @@ static int read_pids(struct reader *r, const struct parameter *p, struct sfid__p
     return two && r->pids[0] <= r->pids[1] ? 0 : bad_value(r, p, p->right);
 }
 
-static char *text_of(struct reader *r, const struct parameter *p) { return (char *)&r->uri + p->at; }
+static char *text_of(struct reader *r, const struct parameter *p) {
+    return (char *)&r->uri + p->at;
+}
 
 static int decode(struct reader *r, const struct parameter *p, struct sfid__part value) {
     char what[40];
@@ -195,7 +203,8 @@ static int read_host_name(struct reader *r, const struct parameter *p, struct sf
 }
 
 static int read_named_hosts(struct reader *r, const struct parameter *p, struct sfid__part value) {
-    return read_text(r, p, value) < 0 ? r->place.err->code : sfid__named_hosts_check(&r->place, text_of(r, p));
+    return read_text(r, p, value) < 0 ? r->place.err->code
+                                      : sfid__named_hosts_check(&r->place, text_of(r, p));
 }
 
 #define AT(member) offsetof(struct sfid__uri, member)
@@ -252,7 +261,9 @@ static bool fits(const struct scheme *scheme, enum only schemes) {
 static int unknown(struct reader *r, struct sfid__part name) {
     char shown[40], list[320] = "";
     size_t n = 0; /* only what looks like a name: people try `password:secret`, for example */
-    for (; n < name.len && n + 1 < sizeof shown && (sfid__is_ascii_alnum(name.at[n]) || strchr("_-", name.at[n])); n++)
+    for (; n < name.len && n + 1 < sizeof shown &&
+           (sfid__is_ascii_alnum(name.at[n]) || strchr("_-", name.at[n]));
+         n++)
         shown[n] = name.at[n];
     shown[n] = '\0';
     for (unsigned i = 0; i < PARAMETERS; i++) {
@@ -260,9 +271,10 @@ static int unknown(struct reader *r, struct sfid__part name) {
         if (fits(r->scheme, parameters[i].schemes))
             snprintf(list + len, sizeof list - len, "%s%s", len ? ", " : "", parameters[i].name);
     }
-    const bool who = sfid__part_is(name, "user") || sfid__part_is(name, "username") || sfid__part_is(name, "password");
-    return BAD(r, "unknown parameter \"%s\"%s; expected one of %s", shown, who ? " (put user:password@ before the host)" : "",
-               list);
+    const bool who = sfid__part_is(name, "user") || sfid__part_is(name, "username") ||
+                     sfid__part_is(name, "password");
+    return BAD(r, "unknown parameter \"%s\"%s; expected one of %s", shown,
+               who ? " (put user:password@ before the host)" : "", list);
 }
 
 /* Checks parameters that depend on one another. */
@@ -271,13 +283,18 @@ static int check_together(struct reader *r) {
     if ((uri->cert[0] == '\0') != (uri->key[0] == '\0'))
         return BAD(r, "parameters cert and key go together: give both or neither");
     if (uri->sentinel_password[0] && uri->sentinel_password_file[0])
-        return BAD(r, "the password for sentinels is given twice: as sentinel_password and as sentinel_password_file");
-    if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0' && uri->sentinel_password_file[0] == '\0')
+        return BAD(
+            r,
+            "the password for sentinels is given twice: as sentinel_password and as sentinel_password_file");
+    if (uri->sentinel_user[0] && uri->sentinel_password[0] == '\0' &&
+        uri->sentinel_password_file[0] == '\0')
         return BAD(r, "parameter sentinel_user needs sentinel_password or sentinel_password_file");
     if (uri->password[0] && uri->password_file[0])
         return BAD(r, "the password is given twice: before @ and as password_file");
     if (r->user_alone && (uri->user[0] == '\0' || uri->password_file[0] == '\0'))
-        return BAD(r, "the text before @ has to be user:password or :password (or a user, with password_file=)");
+        return BAD(
+            r,
+            "the text before @ has to be user:password or :password (or a user, with password_file=)");
     if (uri->lends_range && (uri->pid_min >= 0 || uri->pid_max >= 0))
         return BAD(r, "the range of pids is given twice: as pids, and as pid_min or pid_max");
     return 0;
@@ -311,7 +328,8 @@ static int read_query(struct reader *r, struct sfid__part p) {
         p = sfid__part_behind(p, 1);
         const struct sfid__part one = sfid__part_cut(&p, "&");
         if (one.len == 0)
-            return BAD(r, "a parameter is empty; write name=value, the first after ?, the others after &");
+            return BAD(
+                r, "a parameter is empty; write name=value, the first after ?, the others after &");
         if (read_parameter(r, one) < 0)
             return r->place.err->code;
     }
@@ -320,7 +338,8 @@ static int read_query(struct reader *r, struct sfid__part p) {
 
 /* ---- the whole ----------------------------------------------------------- */
 
-/* Cuts user and password off. Before this any part of the text may be secret; after it only values of parameters may: see uri.h. */
+/* Cuts user and password off. Before this any part of the text may be secret; after it only values
+ * of parameters may: see uri.h. */
 static int split(struct reader *r, struct sfid__part *rest, struct sfid__part *authority) {
     unsigned ats = 0;
     for (size_t i = 0; i < rest->len; i++) {
@@ -334,7 +353,8 @@ static int split(struct reader *r, struct sfid__part *rest, struct sfid__part *a
     const struct sfid__part userinfo = sfid__part_cut(&host, "@");
     if (ats > 1 || (ats == 1 && host.len == 0))
         return BAD(
-            r, "@ is allowed once, right before the host; in a user, password, path or value write @ / ? # as %%40 %%2F %%3F %%23");
+            r,
+            "@ is allowed once, right before the host; in a user, password, path or value write @ / ? # as %%40 %%2F %%3F %%23");
     if (memchr(rest->at, '#', rest->len))
         return BAD(r, "the URL contains #; write it as %%23");
     if (ats == 0)
@@ -359,7 +379,8 @@ static int read_tcp(struct reader *r, struct sfid__part rest, struct sfid__part 
 static int read_unix(struct reader *r, struct sfid__part rest, struct sfid__part authority) {
     if (authority.len > 0 || rest.len == 0 || *rest.at != '/')
         return BAD(r, "the path of the socket has to begin with /, as in unix:///run/redis.sock");
-    if (sfid__part_decode(&r->place, sfid__part_cut(&rest, "?"), "the path", r->uri.path, sizeof r->uri.path) < 0)
+    if (sfid__part_decode(&r->place, sfid__part_cut(&rest, "?"), "the path", r->uri.path,
+                          sizeof r->uri.path) < 0)
         return r->place.err->code;
     return read_query(r, rest);
 }
@@ -391,10 +412,12 @@ static int fail_scheme(const char *text, const char *mark, struct sfid__error *e
     char hint[SFID__URI_HINT];
     sfid__uri_hint(text, hint);
     if (hint[0])
-        return sfid__fail(err, SFID_EINVAL, "the store's URL has %s scheme%s", mark ? "an unknown" : "no", hint);
-    return sfid__fail(err, SFID_EINVAL,
-                      "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
-                      "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
+        return sfid__fail(err, SFID_EINVAL, "the store's URL has %s scheme%s",
+                          mark ? "an unknown" : "no", hint);
+    return sfid__fail(
+        err, SFID_EINVAL,
+        "the store's URL has an unknown scheme; expected redis://host:port, rediss:// (TLS), unix:///path, "
+        "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
 }
 
 int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error *err) {
@@ -406,19 +429,22 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
     const struct scheme *scheme = find_scheme(text, end ? (size_t)(end - text) : 0);
     if (scheme == NULL)
         return fail_scheme(text, end, err);
-    struct reader r = {
-        .scheme = scheme, .place = {scheme->name, err}, .uri = {.kind = scheme->kind, .tls = scheme->tls, .bare = true}};
+    struct reader r = {.scheme = scheme,
+                       .place = {scheme->name, err},
+                       .uri = {.kind = scheme->kind, .tls = scheme->tls, .bare = true}};
     if (scheme->tls && !SFID__TLS)
-        return sfid__uri_fail(&r.place, SFID_EUNSUPPORTED,
-                              "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
-                              (int)(strcspn(scheme->name, "+") - 1), scheme->name);
+        return sfid__uri_fail(
+            &r.place, SFID_EUNSUPPORTED,
+            "this libsfid was built without TLS; build it with OpenSSL 3, or use %.*s",
+            (int)(strcspn(scheme->name, "+") - 1), scheme->name);
     r.uri.connect_timeout_ms = 1000;
     r.uri.timeout_ms = 2000;
     r.uri.pid_min = r.uri.pid_max = -1;
     struct sfid__part rest = {end + 3, len - (size_t)(end + 3 - text)}, authority;
     if (split(&r, &rest, &authority) < 0)
         return err->code;
-    if (!scheme->is_unix && authority.at == end + 3 && authority.len == 0 && rest.len > 0 && *rest.at == '/') {
+    if (!scheme->is_unix && authority.at == end + 3 && authority.len == 0 && rest.len > 0 &&
+        *rest.at == '/') {
         sfid__uri_hint(text, hint);
         return BAD(&r, "a third slash follows ://, where the host is missing%s", hint);
     }

@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node, struct sfid__uri *out) {
+void sfid__uri_of_node(const struct sfid__uri *uri, const struct sfid__endpoint *node,
+                       struct sfid__uri *out) {
     memcpy(out, uri, offsetof(struct sfid__uri, node)); /* uri may be a copy, and short */
     out->kind = SFID__URI_SERVER;
     out->users = 0;

@@ -10,7 +10,8 @@
 
 enum shape { SERVER, SOCKET, SENTINELS, NODES };
 
-static const char *const forms[] = {"host:port", "/path", "host:port,host:port/master", "host:port,host:port"};
+static const char *const forms[] = {"host:port", "/path", "host:port,host:port/master",
+                                    "host:port,host:port"};
 
 /* Our schemes, in letters of either case, and what other programs call them. */
 static const struct scheme {
@@ -71,10 +72,13 @@ static bool has_only(struct sfid__part p, const char *characters) {
 /* Is it empty, or the mark and a number? */
 static bool is_number_after(char mark, struct sfid__part p, uint64_t min, uint64_t max) {
     uint64_t number;
-    return p.len == 0 || (*p.at == mark && sfid__part_number(sfid__part_behind(p, 1), max, &number) && number >= min);
+    return p.len == 0 ||
+           (*p.at == mark && sfid__part_number(sfid__part_behind(p, 1), max, &number) &&
+            number >= min);
 }
 
-/* HOST[:PORT][/DB]. If it is to be `certain`, the host is an address, localhost, or a name with a dot or before a port. */
+/* HOST[:PORT][/DB]. If it is to be `certain`, the host is an address, localhost, or a name with a
+ * dot or before a port. */
 static bool is_server(struct sfid__part p, bool certain) {
     const bool v6 = p.len > 0 && *p.at == '[';
     struct sfid__part db = p, port = sfid__part_cut(&db, "/");
@@ -85,9 +89,11 @@ static bool is_server(struct sfid__part p, bool certain) {
         return false;
     if (v6)
         port = sfid__part_behind(port, 1);
-    if (p.len > LONGEST || !is_number_after(':', port, 1, UINT16_MAX) || !is_number_after('/', db, 0, INT32_MAX))
+    if (p.len > LONGEST || !is_number_after(':', port, 1, UINT16_MAX) ||
+        !is_number_after('/', db, 0, INT32_MAX))
         return false;
-    return !certain || v6 || port.len > 0 || memchr(host.at, '.', host.len) || sfid__part_is(host, "localhost");
+    return !certain || v6 || port.len > 0 || memchr(host.at, '.', host.len) ||
+           sfid__part_is(host, "localhost");
 }
 
 static bool ends_in(struct sfid__part p, const char *end) {
@@ -96,16 +102,20 @@ static bool ends_in(struct sfid__part p, const char *end) {
 }
 
 static bool is_path(struct sfid__part p) {
-    return p.len > 1 && p.len <= LONGEST && *p.at == '/' && p.at[1] != '/' && has_only(p, SFID__ALNUM "/._-");
+    return p.len > 1 && p.len <= LONGEST && *p.at == '/' && p.at[1] != '/' &&
+           has_only(p, SFID__ALNUM "/._-");
 }
 
 /* A path with the usual name of a socket, or at least below a directory. */
 static bool is_socket(struct sfid__part p) {
-    return is_path(p) && (ends_in(p, ".sock") || ends_in(p, ".socket") || memchr(p.at + 1, '/', p.len - 1));
+    return is_path(p) &&
+           (ends_in(p, ".sock") || ends_in(p, ".socket") || memchr(p.at + 1, '/', p.len - 1));
 }
 
-static void suggest(char out[SFID__URI_HINT], const char *scheme, const char *host, struct sfid__part p) {
-    snprintf(out, SFID__URI_HINT, "; did you mean \"%s://%s%.*s\"?", scheme, host, (int)p.len, p.at);
+static void suggest(char out[SFID__URI_HINT], const char *scheme, const char *host,
+                    struct sfid__part p) {
+    snprintf(out, SFID__URI_HINT, "; did you mean \"%s://%s%.*s\"?", scheme, host, (int)p.len,
+             p.at);
 }
 
 /* p follows the scheme and its two slashes. */
@@ -116,9 +126,11 @@ static void hint_place(const struct scheme *scheme, struct sfid__part p, char ou
     const bool slash = behind.len < p.len;
     if (scheme->shape == SOCKET && is_path(p))
         suggest(out, scheme->ours, "", p);
-    else if (scheme->shape == SERVER && slash && has_only(behind, "0123456789") && is_server(behind, false))
+    else if (scheme->shape == SERVER && slash && has_only(behind, "0123456789") &&
+             is_server(behind, false))
         suggest(out, scheme->ours, "localhost:6379/", behind); /* a database alone */
-    else if (scheme->shape == SERVER && is_server(behind, false) && !(slash && ends_in(behind, ".sock")))
+    else if (scheme->shape == SERVER && is_server(behind, false) &&
+             !(slash && ends_in(behind, ".sock")))
         suggest(out, scheme->ours, "", behind);
     else if (scheme->shape == SERVER && is_socket(p))
         suggest(out, "unix", "", p);
@@ -136,6 +148,7 @@ void sfid__uri_hint(const char *text, char out[SFID__URI_HINT]) {
         suggest(out, "redis", "", all);
     else if (is_socket(all))
         suggest(out, "unix", "", all);
-    else if (scheme && rest.len > 2 && (is_path(sfid__part_behind(rest, 1)) || is_server(sfid__part_behind(rest, 1), true)))
+    else if (scheme && rest.len > 2 &&
+             (is_path(sfid__part_behind(rest, 1)) || is_server(sfid__part_behind(rest, 1), true)))
         hint_place(scheme, sfid__part_behind(rest, 1), out);
 }

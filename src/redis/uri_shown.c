@@ -33,7 +33,8 @@ void sfid__uri_describe(const struct sfid__uri *uri, char *out, size_t size) {
     bool room = true;
     for (unsigned i = 0; i < uri->nodes && room; i++) {
         sfid__endpoint_describe(&uri->node[i], node);
-        /* The first node as far as it fits; the others only if they fit whole, with room to say that there are more. */
+        /* The first node as far as it fits; the others only if they fit whole, with room to say
+         * that there are more. */
         const size_t more = i + 1 < uri->nodes ? strlen(",...") : 0;
         room = i == 0 || strlen(out) + 1 + strlen(node) + more + strlen(tail) < size;
         append(out, size, i ? "," : "");

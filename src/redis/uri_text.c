@@ -17,7 +17,9 @@ int sfid__uri_fail(const struct sfid__uri_place *place, int code, const char *fo
     return sfid__fail(place->err, code, "store %s://...: %s", place->scheme, text);
 }
 
-bool sfid__part_is(struct sfid__part p, const char *text) { return p.len == strlen(text) && memcmp(p.at, text, p.len) == 0; }
+bool sfid__part_is(struct sfid__part p, const char *text) {
+    return p.len == strlen(text) && memcmp(p.at, text, p.len) == 0;
+}
 
 struct sfid__part sfid__part_cut(struct sfid__part *rest, const char *at) {
     struct sfid__part head = {rest->at, 0};
@@ -39,14 +41,17 @@ static int hex(char c) {
     return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
-int sfid__part_decode(const struct sfid__uri_place *place, struct sfid__part p, const char *what, char *out, size_t size) {
+int sfid__part_decode(const struct sfid__uri_place *place, struct sfid__part p, const char *what,
+                      char *out, size_t size) {
     size_t n = 0;
     for (size_t i = 0; i < p.len; i++) {
         char c = p.at[i];
         if (c == '%') {
-            const int high = i + 1 < p.len ? hex(p.at[i + 1]) : -1, low = i + 2 < p.len ? hex(p.at[i + 2]) : -1;
+            const int high = i + 1 < p.len ? hex(p.at[i + 1]) : -1,
+                      low = i + 2 < p.len ? hex(p.at[i + 2]) : -1;
             if (high < 0 || low < 0)
-                return SFID__URI_BAD(place, "%s has a %% without two hexadecimal digits; write %% as %%25", what);
+                return SFID__URI_BAD(
+                    place, "%s has a %% without two hexadecimal digits; write %% as %%25", what);
             c = (char)(high << 4 | low);
             i += 2;
         }

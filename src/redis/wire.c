@@ -22,7 +22,8 @@
 
 static bool is_ours(const struct sfid__wire *w) {
     struct stat st;
-    return w->fd >= 0 && fstat(w->fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_dev == w->device && st.st_ino == w->inode;
+    return w->fd >= 0 && fstat(w->fd, &st) == 0 && S_ISSOCK(st.st_mode) && st.st_dev == w->device &&
+           st.st_ino == w->inode;
 }
 
 static void close_if_ours(struct sfid__wire *w, bool for_all) {
@@ -46,7 +47,8 @@ void sfid__wire_leave(struct sfid__wire *w) { close_if_ours(w, false); }
 static int new_socket(struct sfid__wire *w, const struct sockaddr *at) {
     struct stat st;
     w->class = sfid__address_class(at);
-    w->fd = sfid__fd_above_standard(socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+    w->fd = sfid__fd_above_standard(
+        socket(at->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
     if (w->fd < 0 || fstat(w->fd, &st) < 0)
         return errno;
     w->device = st.st_dev;
@@ -79,7 +81,8 @@ static enum sfid__reply_class too_late(struct sfid__error *why, const char *what
     return SFID__REPLY_RETRY;
 }
 
-/* Returns how many are ready: 0 after ms, or interrupted before. -1: the system refuses to wait (*why), and would again. */
+/* Returns how many are ready: 0 after ms, or interrupted before. -1: the system refuses to wait
+ * (*why), and would again. */
 static int wait_on(struct pollfd *polled, unsigned n, int ms, struct sfid__error *why) {
     const int ready = poll(polled, n, ms);
     if (ready == 0) /* a keeper looks up after SFID__STOP_LOOK_MS */
@@ -92,10 +95,11 @@ static int wait_on(struct pollfd *polled, unsigned n, int ms, struct sfid__error
 
 /* ---- Unix ---------------------------------------------------------------- */
 
-static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, struct sfid__deadline *deadline,
-                                        struct sfid__error *why) {
+static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path,
+                                        struct sfid__deadline *deadline, struct sfid__error *why) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
-    static_assert(sizeof at.sun_path >= sizeof((struct sfid__uri *)0)->path, "a path that was read has to fit");
+    static_assert(sizeof at.sun_path >= sizeof((struct sfid__uri *)0)->path,
+                  "a path that was read has to fit");
     memcpy(at.sun_path, path, strlen(path) + 1);
     int errnum = new_socket(w, (const struct sockaddr *)&at);
     while (errnum == 0 && connect(w->fd, (const struct sockaddr *)&at, sizeof at) < 0) {
@@ -106,7 +110,8 @@ static enum sfid__reply_class open_unix(struct sfid__wire *w, const char *path, 
         const int left = sfid__deadline_left_ms(deadline);
         if (left == 0) {
             sfid__wire_close(w);
-            return too_late(why, "cannot connect: too many connections wait for the server to accept them");
+            return too_late(
+                why, "cannot connect: too many connections wait for the server to accept them");
         }
         if (wait_on(NULL, 0, SFID__MIN(left, BACKLOG_NAP_MS), why) < 0) {
             sfid__wire_close(w);
@@ -155,7 +160,8 @@ static bool arrived(struct race *r, struct sfid__wire *w) {
 
 /* Tries the next address. True if it is connected at once. */
 static bool begin_next(struct race *r, struct sfid__deadline *deadline) {
-    const struct sfid__address *a = &r->addresses.list[(r->first + r->begun++) % r->addresses.count];
+    const struct sfid__address *a =
+        &r->addresses.list[(r->first + r->begun++) % r->addresses.count];
     struct sfid__wire *w = &r->wires[r->running];
     const unsigned waiting = r->addresses.count - r->begun;
     int errnum = new_socket(w, (const struct sockaddr *)&a->at);
@@ -182,7 +188,8 @@ static void won(struct race *r, unsigned i, struct sfid__wire *w) {
 }
 
 /* Waits at most ms for something to happen. *w stays as it is, or is the connected wire. */
-static enum sfid__reply_class watch(struct race *r, int ms, struct sfid__wire *w, struct sfid__error *why) {
+static enum sfid__reply_class watch(struct race *r, int ms, struct sfid__wire *w,
+                                    struct sfid__error *why) {
     struct pollfd polled[SFID__ADDRESSES];
     for (unsigned i = 0; i < r->running; i++)
         polled[i] = (struct pollfd){.fd = r->wires[i].fd, .events = POLLOUT};
@@ -205,13 +212,15 @@ static enum sfid__reply_class watch(struct race *r, int ms, struct sfid__wire *w
     return SFID__REPLY_OK;
 }
 
-static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, struct sfid__deadline *deadline,
-                                       struct sfid__error *why) {
+static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     for (;;) {
         int left = sfid__deadline_left_ms(deadline);
         if (left == 0)
-            return too_late(why, r->errnum == 0 ? "cannot connect: no answer in time"
-                                                : "cannot connect: some addresses fail, others do not answer in time");
+            return too_late(
+                why, r->errnum == 0
+                         ? "cannot connect: no answer in time"
+                         : "cannot connect: some addresses fail, others do not answer in time");
         const int64_t next = r->next_ms - sfid__deadline_now_ms();
         const bool more = r->begun < r->addresses.count;
         if (more && (r->running == 0 || next <= 0)) {
@@ -231,10 +240,12 @@ static enum sfid__reply_class run_race(struct race *r, struct sfid__wire *w, str
     }
 }
 
-static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
+static enum sfid__reply_class open_tcp(struct sfid__wire *w, const struct sfid__uri *uri,
+                                       struct sfid__resolver *resolver, unsigned first_try,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     struct race r = {.running = 0};
-    enum sfid__reply_class class = sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
+    enum sfid__reply_class class =
+        sfid__resolve(resolver, uri->node[0].host, uri->node[0].port, deadline, &r.addresses, why);
     if (class == SFID__REPLY_OK)
         class = sfid__addresses_keep_allowed(uri, &r.addresses, why);
     if (class != SFID__REPLY_OK)
@@ -255,14 +266,16 @@ static enum sfid__reply_class check_is_ours(const struct sfid__wire *w, struct s
 }
 
 /* Waits for the socket. SFID__REPLY_OK: try, although the server may have closed it. */
-static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events, struct sfid__deadline *deadline,
-                                       struct sfid__error *why) {
+static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     for (;;) {
         struct pollfd polled = {.fd = w->fd, .events = events};
         const int left = deadline->sure_ms ? deadline->sure_ms : sfid__deadline_left_ms(deadline);
         deadline->sure_ms = 0;
         if (left == 0)
-            return too_late(why, deadline->stop_at_ms ? "cancelled, because the generator is being closed" : "no answer in time");
+            return too_late(why, deadline->stop_at_ms
+                                     ? "cancelled, because the generator is being closed"
+                                     : "no answer in time");
         const int n = wait_on(&polled, 1, left, why);
         if (n < 0)
             return SFID__REPLY_RETRY;
@@ -272,9 +285,10 @@ static enum sfid__reply_class wait_for(const struct sfid__wire *w, short events,
     }
 }
 
-/* Sends the first *sent bytes, maybe none. *waits: for what to wait before the rest; 0: for nothing. */
-static enum sfid__reply_class try_send(const struct sfid__wire *w, const char *bytes, size_t n, size_t *sent, short *waits,
-                                       struct sfid__error *why) {
+/* Sends the first *sent bytes, maybe none. *waits: for what to wait before the rest; 0: for
+ * nothing. */
+static enum sfid__reply_class try_send(const struct sfid__wire *w, const char *bytes, size_t n,
+                                       size_t *sent, short *waits, struct sfid__error *why) {
     if (w->tls)
         return sfid__tls_send(w->tls, bytes, n, sent, waits, why);
     const ssize_t done = send(w->fd, bytes, n, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -287,12 +301,13 @@ static enum sfid__reply_class try_send(const struct sfid__wire *w, const char *b
     return SFID__REPLY_OK;
 }
 
-enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n, struct sfid__deadline *deadline,
-                                       struct sfid__error *why) {
+enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *bytes, size_t n,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     short waits = 0;
     for (;;) {
         size_t sent;
-        enum sfid__reply_class class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
+        enum sfid__reply_class class =
+            waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
         if (class == SFID__REPLY_OK)
             class = try_send(w, bytes, n, &sent, &waits, why);
         if (class != SFID__REPLY_OK || sent == n)
@@ -303,8 +318,8 @@ enum sfid__reply_class sfid__wire_send(const struct sfid__wire *w, const char *b
 }
 
 /* If *waits is 0, *n is at least 1. */
-static enum sfid__reply_class try_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n, short *waits,
-                                          struct sfid__error *why) {
+static enum sfid__reply_class try_receive(const struct sfid__wire *w, char *bytes, size_t size,
+                                          size_t *n, short *waits, struct sfid__error *why) {
     if (w->tls)
         return sfid__tls_receive(w->tls, bytes, size, n, waits, why);
     const ssize_t got = recv(w->fd, bytes, size, MSG_DONTWAIT);
@@ -319,9 +334,11 @@ static enum sfid__reply_class try_receive(const struct sfid__wire *w, char *byte
     return SFID__REPLY_OK;
 }
 
-enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size, size_t *n,
-                                          struct sfid__deadline *deadline, struct sfid__error *why) {
-    short waits = w->tls ? 0 : POLLIN; /* a session may have the bytes already: they came with others */
+enum sfid__reply_class sfid__wire_receive(const struct sfid__wire *w, char *bytes, size_t size,
+                                          size_t *n, struct sfid__deadline *deadline,
+                                          struct sfid__error *why) {
+    /* a session may have the bytes already: they came with others */
+    short waits = w->tls ? 0 : POLLIN;
     enum sfid__reply_class class;
     do {
         class = waits ? wait_for(w, waits, deadline, why) : check_is_ours(w, why);
@@ -342,8 +359,9 @@ bool sfid__wire_is_quiet(const struct sfid__wire *w) {
 /* ---- opening --------------------------------------------------------------- */
 
 /* Asks on a connection of its own, without TLS. Returns how the answer begins; "" for none. */
-static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
-                      struct sfid__deadline *deadline, struct sfid__part question, char answer[2]) {
+static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                      unsigned first_try, struct sfid__deadline *deadline,
+                      struct sfid__part question, char answer[2]) {
     struct sfid__wire w = SFID__WIRE_NONE;
     struct sfid__error why;
     size_t got;
@@ -354,8 +372,8 @@ static void ask_aside(const struct sfid__uri *uri, struct sfid__resolver *resolv
     sfid__wire_close(&w);
 }
 
-bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
-                           struct sfid__deadline *deadline) {
+bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                           unsigned first_try, struct sfid__deadline *deadline) {
     /* The shortest hello of TLS 1.2, with one cipher (0xc02f) and nothing else. */
     static const char hello[] = "\x16\x03\x01\0\x2d\x01\0\0\x29\x03\x03"
                                 "32 bytes of no secret whatsoever"
@@ -364,18 +382,21 @@ bool sfid__wire_speaks_tls(const struct sfid__uri *uri, struct sfid__resolver *r
     static_assert(sizeof hello - 1 == 50, "a record of 45 bytes, as it says");
     if (uri->path[0])
         return false;
-    ask_aside(uri, resolver, first_try, deadline, (struct sfid__part){hello, sizeof hello - 1}, answer);
-    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3; /* a server's hello, or an alert */
+    ask_aside(uri, resolver, first_try, deadline, (struct sfid__part){hello, sizeof hello - 1},
+              answer);
+    /* a server's hello, or an alert */
+    return (answer[0] == 0x16 || answer[0] == 0x15) && answer[1] == 3;
 }
 
-static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver, unsigned first_try,
-                         struct sfid__deadline *deadline) {
+static bool speaks_plain(const struct sfid__uri *uri, struct sfid__resolver *resolver,
+                         unsigned first_try, struct sfid__deadline *deadline) {
     char answer[2];
     ask_aside(uri, resolver, first_try, deadline, (struct sfid__part){"PING\r\n", 6}, answer);
     return answer[0] == '+' || answer[0] == '-';
 }
 
-static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfid__deadline *deadline, struct sfid__error *why) {
+static enum sfid__reply_class
+shake_hands(const struct sfid__wire *w, struct sfid__deadline *deadline, struct sfid__error *why) {
     for (;;) {
         short waits;
         enum sfid__reply_class class = check_is_ours(w, why);
@@ -389,14 +410,19 @@ static enum sfid__reply_class shake_hands(const struct sfid__wire *w, struct sfi
     }
 }
 
-/* Returns whether only the time is over. A handshake that has failed keeps its reason, however late the failure is seen. */
-static bool is_slow(const struct sfid__wire *w, enum sfid__reply_class class, struct sfid__deadline *deadline) {
-    return class == SFID__REPLY_RETRY && !sfid__tls_has_failed(w->tls) && sfid__deadline_left_ms(deadline) == 0;
+/* Returns whether only the time is over. A handshake that has failed keeps its reason, however late
+ * the failure is seen. */
+static bool is_slow(const struct sfid__wire *w, enum sfid__reply_class class,
+                    struct sfid__deadline *deadline) {
+    return class == SFID__REPLY_RETRY && !sfid__tls_has_failed(w->tls) &&
+           sfid__deadline_left_ms(deadline) == 0;
 }
 
-/* A server without TLS takes the handshake for an unfinished command, and waits. So it is asked after half of the time. */
-static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                     unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
+/* A server without TLS takes the handshake for an unfinished command, and waits. So it is asked
+ * after half of the time. */
+static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__uri *uri,
+                                     struct sfid__resolver *resolver, unsigned first_try,
+                                     struct sfid__deadline *deadline, struct sfid__error *why) {
     const int64_t now = sfid__deadline_now_ms();
     struct sfid__deadline half = *deadline;
     half.at_ms = now + (deadline->at_ms - now) / 2;
@@ -406,7 +432,9 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
     class = shake_hands(w, &half, why);
     if (is_slow(w, class, &half)) {
         if (sfid__tls_is_unanswered(w->tls) && speaks_plain(uri, resolver, first_try, deadline)) {
-            sfid__fail(why, SFID_EREDIS, "the server does not speak TLS at this port; give its TLS port, or redis://");
+            sfid__fail(
+                why, SFID_EREDIS,
+                "the server does not speak TLS at this port; give its TLS port, or redis://");
             return SFID__REPLY_CONFIG;
         }
         class = shake_hands(w, deadline, why);
@@ -416,8 +444,9 @@ static enum sfid__reply_class secure(struct sfid__wire *w, const struct sfid__ur
     return class;
 }
 
-enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri, struct sfid__resolver *resolver,
-                                       unsigned first_try, struct sfid__deadline *deadline, struct sfid__error *why) {
+enum sfid__reply_class sfid__wire_open(struct sfid__wire *w, const struct sfid__uri *uri,
+                                       struct sfid__resolver *resolver, unsigned first_try,
+                                       struct sfid__deadline *deadline, struct sfid__error *why) {
     if (uri->path[0])
         return open_unix(w, uri->path, deadline, why);
     enum sfid__reply_class class = open_tcp(w, uri, resolver, first_try, deadline, why);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* all.cc - the tests of this folder in one program, which costs less to compile than each alone. all NAME [ARGUMENT…] runs one. */
+/* all.cc - the tests of this folder in one program, which costs less to compile than each alone.
+ * all NAME [ARGUMENT…] runs one. */
 #include "json.hpp"
 #include "shared.hpp"
 

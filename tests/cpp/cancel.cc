@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* cancel.cc - a thread that sleeps in a call for IDs can be cancelled: it is unwound through the call, and the program goes on. */
+/* cancel.cc - a thread that sleeps in a call for IDs can be cancelled: it is unwound through the
+ * call, and the program goes on. */
 #include "shared.hpp"
 
 #include <array>
@@ -57,7 +58,8 @@ int main() {
     cancelled("fill", [&] { (void)g.fill(some); });
     cancelled("fill with a code", [&] { (void)g.fill(some, ec); });
     cancelled("generate_n", [&] { (void)g.generate_n(std::back_inserter(many), 3); });
-    cancelled("generate_n with a code", [&] { (void)g.generate_n(std::back_inserter(many), 3, ec); });
+    cancelled("generate_n with a code",
+              [&] { (void)g.generate_n(std::back_inserter(many), 3, ec); });
     libsfid::lane lane(g);
     cancelled("next of a lane", [&] { (void)lane.next(); });
     cancelled("next of a lane with a code", [&] { (void)lane.next(ec); });

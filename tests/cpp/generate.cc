@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * generate.cc - generators of sfid.hpp over threads, moved, closed and forked; batches, wide IDs, lanes; every error of a call both
- * ways. SFID_RUN_DIR and SFID_STATE_DIR are the test's own.
+ * generate.cc - generators of sfid.hpp over threads, moved, closed and forked; batches, wide IDs,
+ * lanes; every error of a call both ways. SFID_RUN_DIR and SFID_STATE_DIR are the test's own.
  */
 #include "shared.hpp"
 
@@ -14,16 +14,22 @@
 #include <unistd.h>
 #include <vector>
 
-static_assert(!std::is_copy_constructible_v<generator> && !std::is_copy_assignable_v<generator>, "generators are not copied");
-static_assert(std::is_nothrow_move_constructible_v<generator> && std::is_nothrow_move_assignable_v<generator>, "they are moved");
-static_assert(!std::is_copy_constructible_v<libsfid::lane> && std::is_nothrow_move_constructible_v<libsfid::lane>, "lanes, too");
+static_assert(!std::is_copy_constructible_v<generator> && !std::is_copy_assignable_v<generator>,
+              "generators are not copied");
+static_assert(std::is_nothrow_move_constructible_v<generator> &&
+                  std::is_nothrow_move_assignable_v<generator>,
+              "they are moved");
+static_assert(!std::is_copy_constructible_v<libsfid::lane> &&
+                  std::is_nothrow_move_constructible_v<libsfid::lane>,
+              "lanes, too");
 
 /* ---- generators --------------------------------------------------------- */
 
 static void one_after_another() {
     std::error_code ec = errc::busy;
     generator g("cpp", "local");
-    ok(bool(g) && g.ready() && g.pid() >= 0 && g.pid(ec) == g.pid() && !ec, "a generator with a store has a pid");
+    ok(bool(g) && g.ready() && g.pid() >= 0 && g.pid(ec) == g.pid() && !ec,
+       "a generator with a store has a pid");
     id last;
     bool good = true;
     for (int i = 0; i < 1000; i++) {
@@ -40,9 +46,11 @@ static void one_after_another() {
     }
     ok(good, "each way gives the next ID of one sequence, with its pid");
     const auto now = std::chrono::system_clock::now();
-    ok(std::chrono::abs(layout().time(last) - now) < 10s && layout().at(now - 10s).last < last, "the IDs are of now");
+    ok(std::chrono::abs(layout().time(last) - now) < 10s && layout().at(now - 10s).last < last,
+       "the IDs are of now");
     is(g.last_error(), "", "nothing went wrong");
-    ok(g.status().issued >= 4000 && g.status(ec).pid == g.pid() && !ec && g.retry_after() == 0ms && g.retry_after(ec) == 0ms && !ec,
+    ok(g.status().issued >= 4000 && g.status(ec).pid == g.pid() && !ec && g.retry_after() == 0ms &&
+           g.retry_after(ec) == 0ms && !ec,
        "status");
     ec = errc::busy;
     generator second("cpp", "local", ec);
@@ -76,14 +84,16 @@ template <class Id, class Make> void over_threads(Make make, const std::string &
     }
     std::sort(all.begin(), all.end());
     ok(increasing, what + ": those of each thread increase");
-    ok(all.size() >= threads * each && std::adjacent_find(all.begin(), all.end()) == all.end(), what + ": none twice");
+    ok(all.size() >= threads * each && std::adjacent_find(all.begin(), all.end()) == all.end(),
+       what + ": none twice");
     ok(std::all_of(all.begin(), all.end(), [](Id i) { return i.valid(); }), what + ": all valid");
 }
 
 static void moved() {
     std::error_code ec;
     generator none;
-    ok(!none && none.get() == nullptr && !none.ready() && none.last_error().empty(), "none by default");
+    ok(!none && none.get() == nullptr && !none.ready() && none.last_error().empty(),
+       "none by default");
     is(none.next(ec).valid() || ec != errc::closed, false, "it is closed");
 
     generator a(fixed(11));
@@ -104,7 +114,8 @@ static void moved() {
     many.push_back(std::move(c));
     for (std::int64_t pid = 20; pid < 40; pid++)
         many.emplace_back(fixed(pid));
-    ok(many.front().get() == handle && many.front().pid() == 11 && many.back().pid() == 39, "moved by a vector");
+    ok(many.front().get() == handle && many.front().pid() == 11 && many.back().pid() == 39,
+       "moved by a vector");
     {
         const generator gone = std::move(many.front());
         ok(gone.ready(), "open to the end of its scope");
@@ -144,25 +155,42 @@ static void closed() {
     ok(ec == want && !one.valid(), "closed: try_next");
     ok(g.next_n(some.data(), 3, ec) == 0 && ec == want, "closed: next_n");
     ok(g.fill(some, ec) == 0 && ec == want, "closed: fill");
-    ok(g.generate_n(std::back_inserter(few), 3, ec) == 0 && ec == want && few.empty(), "closed: generate_n");
+    ok(g.generate_n(std::back_inserter(few), 3, ec) == 0 && ec == want && few.empty(),
+       "closed: generate_n");
     ok(g.pid(ec) == -1 && ec == want, "closed: pid");
     ok(g.retry_after(ec) == 0ms && ec == want, "closed: retry_after");
-    ok(thrown<libsfid::error>([&] { return g.next(); }, "closed: next throws").code() == want, "so");
-    ok(thrown<libsfid::error>([&] { return g.try_next(); }, "closed: try_next throws").code() == want, "so");
-    ok(thrown<libsfid::error>([&] { return g.next_n(some.data(), 3); }, "closed: next_n throws").code() == want, "so");
-    ok(thrown<libsfid::error>([&] { return g.fill(some); }, "closed: fill throws").code() == want, "so");
-    ok(thrown<libsfid::error>([&] { return g.generate_n(few.begin(), 3); }, "closed: generate_n throws").code() == want, "so");
+    ok(thrown<libsfid::error>([&] { return g.next(); }, "closed: next throws").code() == want,
+       "so");
+    ok(thrown<libsfid::error>([&] { return g.try_next(); }, "closed: try_next throws").code() ==
+           want,
+       "so");
+    ok(thrown<libsfid::error>([&] { return g.next_n(some.data(), 3); }, "closed: next_n throws")
+               .code() == want,
+       "so");
+    ok(thrown<libsfid::error>([&] { return g.fill(some); }, "closed: fill throws").code() == want,
+       "so");
+    ok(thrown<libsfid::error>([&] { return g.generate_n(few.begin(), 3); },
+                              "closed: generate_n throws")
+               .code() == want,
+       "so");
     ok(thrown<libsfid::error>([&] { return g.pid(); }, "closed: pid throws").code() == want, "so");
-    ok(thrown<libsfid::error>([&] { return g.retry_after(); }, "closed: retry_after throws").code() == want, "so");
+    ok(thrown<libsfid::error>([&] { return g.retry_after(); }, "closed: retry_after throws")
+               .code() == want,
+       "so");
     ok(!g.ready(), "closed: not ready");
     const generator none;
-    ok(thrown<libsfid::error>([&] { return none.status(); }, "no status of none").code() == errc::invalid_argument, "so");
+    ok(thrown<libsfid::error>([&] { return none.status(); }, "no status of none").code() ==
+           errc::invalid_argument,
+       "so");
     none.status(ec);
     ok(ec == errc::invalid_argument, "by its code, too");
     wide_generator wide(fixed_wide(13));
     wide.close();
-    ok(!wide.next(ec).valid() && ec == want && !wide.try_next(ec).valid() && ec == want, "closed: wide IDs");
-    ok(thrown<libsfid::error>([&] { return wide.next(); }, "closed: wide next throws").code() == want, "so");
+    ok(!wide.next(ec).valid() && ec == want && !wide.try_next(ec).valid() && ec == want,
+       "closed: wide IDs");
+    ok(thrown<libsfid::error>([&] { return wide.next(); }, "closed: wide next throws").code() ==
+           want,
+       "so");
 }
 
 static void forked() {
@@ -192,7 +220,8 @@ static void exhausted() {
     int issued = 0;
     while (issued < 10 && g.next(ec).valid())
         issued++;
-    ok(ec == errc::again && ec == std::errc::resource_unavailable_try_again && issued <= 4, "the sequence is used up");
+    ok(ec == errc::again && ec == std::errc::resource_unavailable_try_again && issued <= 4,
+       "the sequence is used up");
     ok(thrown<libsfid::error>([&] { return g.next(); }, "next throws").code() == errc::again, "so");
     ok(!g.try_next(), "try_next has none");
     ok(!g.try_next(ec).valid() && ec == errc::again, "by its code, too");
@@ -218,18 +247,25 @@ static void batches() {
     std::list<id> list;
     std::set<id> set;
     ok(g.fill(plain) == 10 && increasing(plain, 10), "an array");
-    ok(g.fill(numbers, ec) == 10 && !ec && increasing(numbers, 10) && plain[9].value() < numbers[0], "an array of numbers");
+    ok(g.fill(numbers, ec) == 10 && !ec && increasing(numbers, 10) && plain[9].value() < numbers[0],
+       "an array of numbers");
     ok(g.fill(array) == 10 && increasing(array, 10), "a std::array");
     ok(g.fill(vector) == 1000 && increasing(vector, 1000), "a std::vector");
-    ok(g.fill(raw, ec) == 1000 && increasing(raw, 1000) && vector.back().value() < raw.front(), "a std::vector of numbers");
-    ok(g.generate_n(std::back_inserter(list), 1000) == 1000 && increasing(list, 1000) && raw.back() < list.front().value(),
+    ok(g.fill(raw, ec) == 1000 && increasing(raw, 1000) && vector.back().value() < raw.front(),
+       "a std::vector of numbers");
+    ok(g.generate_n(std::back_inserter(list), 1000) == 1000 && increasing(list, 1000) &&
+           raw.back() < list.front().value(),
        "a list");
-    ok(g.generate_n(std::inserter(set, set.end()), 200, ec) == 200 && set.size() == 200 && list.back() < *set.begin(), "a set");
-    ok(g.next_n(vector.data() + 1, 2) == 2 && g.next_n(raw.data(), 2, ec) == 2 && vector[3] < vector[1] && vector[1] < vector[2],
+    ok(g.generate_n(std::inserter(set, set.end()), 200, ec) == 200 && set.size() == 200 &&
+           list.back() < *set.begin(),
+       "a set");
+    ok(g.next_n(vector.data() + 1, 2) == 2 && g.next_n(raw.data(), 2, ec) == 2 &&
+           vector[3] < vector[1] && vector[1] < vector[2],
        "a part of one");
     std::vector<id> empty;
     ec = errc::busy;
-    ok(g.fill(empty) == 0 && g.fill(empty, ec) == 0 && !ec && g.generate_n(list.begin(), 0) == 0, "nothing wanted, nothing wrong");
+    ok(g.fill(empty) == 0 && g.fill(empty, ec) == 0 && !ec && g.generate_n(list.begin(), 0) == 0,
+       "nothing wanted, nothing wrong");
     id *const nowhere = nullptr;
     ok(g.next_n(nowhere, 1, ec) == 0 && ec == errc::invalid_argument, "nowhere to put them");
 
@@ -245,16 +281,19 @@ static void batches() {
     count = few.fill(vector, ec);
     if (ec) /* the minute may have ended in between */
         ok(ec == errc::again && count == 0 &&
-               thrown<libsfid::error>([&] { return few.generate_n(got.begin(), 5); }, "none is one").code() == ec,
+               thrown<libsfid::error>([&] { return few.generate_n(got.begin(), 5); }, "none is one")
+                       .code() == ec,
            "so");
 
     wide_generator w(fixed_wide(51));
     std::vector<wide_id> wide(100);
     std::vector<sfid_wide> values(100);
     std::list<wide_id> others;
-    ok(w.fill(wide) == 100 && increasing(wide, 100) && w.fill(values, ec) == 100 && !ec && wide.back() < wide_id(values.front()),
+    ok(w.fill(wide) == 100 && increasing(wide, 100) && w.fill(values, ec) == 100 && !ec &&
+           wide.back() < wide_id(values.front()),
        "wide IDs");
-    ok(w.generate_n(std::back_inserter(others), 100) == 100 && increasing(others, 100), "a list of wide IDs");
+    ok(w.generate_n(std::back_inserter(others), 100) == 100 && increasing(others, 100),
+       "a list of wide IDs");
 }
 
 /* ---- wide IDs --------------------------------------------------------------- */
@@ -266,13 +305,15 @@ static void wide() {
     const std::optional<wide_id> c = g.try_next();
     ok(!ec && c && a < b && b < *c, "wide IDs increase");
     const libsfid::wide_parts p = wide_layout::uuid7().parse(b);
-    ok(p.pid == 77 && std::chrono::abs(p.time - std::chrono::system_clock::now()) < 10s, "and have pid and time");
+    ok(p.pid == 77 && std::chrono::abs(p.time - std::chrono::system_clock::now()) < 10s,
+       "and have pid and time");
     is(wide_layout::uuid7().text(a).size(), 36U, "as UUIDs");
     options opt = fixed(SFID_AWS_PID(3, 0x10203));
     opt.wide = wide_layout::awsflake();
     wide_generator aws(opt);
     is(aws.pid(), (3 << 16) + 0x203, "awsflake's region and address");
-    is(wide_layout::awsflake().parse(aws.next()).pid, static_cast<std::uint64_t>(aws.pid()), "are in the ID");
+    is(wide_layout::awsflake().parse(aws.next()).pid, static_cast<std::uint64_t>(aws.pid()),
+       "are in the ID");
 }
 
 /* ---- lanes ------------------------------------------------------------------ */
@@ -296,7 +337,9 @@ static void lanes() {
     ok(!a.next(ec).valid() && ec == errc::closed, "the one moved from is closed");
     ok(thrown<libsfid::error>([&] { return a.next(); }, "and throws").code() == errc::closed, "so");
     generator none;
-    ok(thrown<libsfid::error>([&] { libsfid::lane bad(none); }, "no lane of no generator").code() == errc::invalid_argument, "so");
+    ok(thrown<libsfid::error>([&] { libsfid::lane bad(none); }, "no lane of no generator").code() ==
+           errc::invalid_argument,
+       "so");
     libsfid::lane bad(none, ec);
     ok(ec == errc::invalid_argument && !bad, "by its code, too");
 }

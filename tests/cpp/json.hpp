@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* json.hpp - a small reader of JSON, for tests/vectors.json: whole numbers only, no \u, bad input ends the test. */
+/* json.hpp - a small reader of JSON, for tests/vectors.json: whole numbers only, no \u, bad input
+ * ends the test. */
 #ifndef SFID_TESTS_CPP_JSON_HPP
 #define SFID_TESTS_CPP_JSON_HPP
 
@@ -56,7 +57,8 @@ class json_reader {
             v.text = string();
             break;
         default:
-            while (at_ < all_.size() && std::string("+-.0123456789aeflnrstu").find(all_[at_]) != std::string::npos)
+            while (at_ < all_.size() &&
+                   std::string("+-.0123456789aeflnrstu").find(all_[at_]) != std::string::npos)
                 v.text += all_[at_++];
             if (v.text.empty())
                 bad("no value");
@@ -65,7 +67,9 @@ class json_reader {
     }
 
   private:
-    [[noreturn]] void bad(const std::string &what) const { tap::bail("vectors: " + what + " at byte " + std::to_string(at_)); }
+    [[noreturn]] void bad(const std::string &what) const {
+        tap::bail("vectors: " + what + " at byte " + std::to_string(at_));
+    }
 
     char peek() {
         while (at_ < all_.size() && std::string(" \t\r\n").find(all_[at_]) != std::string::npos)

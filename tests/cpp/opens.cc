@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * opens.cc - what sfid.hpp opens with: options, refused ones both ways, and events. SFID_RUN_DIR and SFID_STATE_DIR are the test's
- * own.
+ * opens.cc - what sfid.hpp opens with: options, refused ones both ways, and events. SFID_RUN_DIR
+ * and SFID_STATE_DIR are the test's own.
  */
 #include "shared.hpp"
 
@@ -16,7 +16,8 @@
 /* ---- not opened ------------------------------------------------------------ */
 
 /* Opens both ways; the errors have to agree. */
-template <class Generator> std::error_code refusal(const options &opt, const std::string &part, std::string &sentence) {
+template <class Generator>
+std::error_code refusal(const options &opt, const std::string &part, std::string &sentence) {
     std::error_code ec;
     {
         Generator g(opt, ec);
@@ -30,7 +31,9 @@ template <class Generator> std::error_code refusal(const options &opt, const std
     try {
         Generator g(opt);
     } catch (const libsfid::error &e) {
-        return e.code() == ec && std::string(e.what()).find(part) != std::string::npos ? ec : std::error_code();
+        return e.code() == ec && std::string(e.what()).find(part) != std::string::npos
+                   ? ec
+                   : std::error_code();
     }
     return {};
 }
@@ -38,8 +41,10 @@ template <class Generator> std::error_code refusal(const options &opt, const std
 template <class Generator = generator>
 void refused(const options &opt, errc want, const std::string &part, const std::string &name) {
     std::string sentence;
-    is(refusal<Generator>(opt, part, sentence), make_error_code(want), name + ": refused both ways");
-    ok(!sentence.empty() && sentence.find(part) != std::string::npos, name + ": and the sentence says so: " + sentence);
+    is(refusal<Generator>(opt, part, sentence), make_error_code(want),
+       name + ": refused both ways");
+    ok(!sentence.empty() && sentence.find(part) != std::string::npos,
+       name + ": and the sentence says so: " + sentence);
 }
 
 static void not_opened() {
@@ -69,9 +74,10 @@ static void not_opened() {
     opt.state_dir = std::string("/\0", 2);
     refused(opt, errc::invalid_argument, "state_dir has a NUL", "the other");
     opt = fixed(6);
-    opt.layout = layout(
-        41, 10, 12, 1ms,
-        libsfid::moment(std::chrono::floor<libsfid::milliseconds>(std::chrono::system_clock::now() + 24h).time_since_epoch()));
+    opt.layout = layout(41, 10, 12, 1ms,
+                        libsfid::moment(std::chrono::floor<libsfid::milliseconds>(
+                                            std::chrono::system_clock::now() + 24h)
+                                            .time_since_epoch()));
     refused(opt, errc::clock, "epoch", "an epoch still to come");
     opt.layout = libsfid::layouts::baidu;
     refused(opt, errc::overflow, "ends at", "a layout that has ended");
@@ -92,9 +98,14 @@ static void not_opened() {
 
 static void times_out_of_range() {
     const std::pair<libsfid::milliseconds options::*, const char *> times[] = {
-        {&options::max_wait, "max_wait"},       {&options::max_ahead, "max_ahead"},       {&options::ttl, "ttl"},
-        {&options::heartbeat, "heartbeat"},     {&options::open_timeout, "open_timeout"}, {&options::max_skew, "max_skew"},
-        {&options::skew_budget, "skew_budget"}, {&options::short_lease, "short_lease"},
+        {&options::max_wait, "max_wait"},
+        {&options::max_ahead, "max_ahead"},
+        {&options::ttl, "ttl"},
+        {&options::heartbeat, "heartbeat"},
+        {&options::open_timeout, "open_timeout"},
+        {&options::max_skew, "max_skew"},
+        {&options::skew_budget, "skew_budget"},
+        {&options::short_lease, "short_lease"},
     };
     for (const auto &[time, name] : times)
         for (const libsfid::milliseconds value : {-1ms, libsfid::milliseconds(INT64_C(1) << 32)}) {
@@ -114,7 +125,8 @@ static void options_for_c() {
     const sfid_options want = SFID_OPTIONS_INIT;
     options opt;
     sfid_options c = opt.raw();
-#define NUMBER(name, type, initial, least, most, stores) is(c.name, want.name, #name " not set is that of SFID_OPTIONS_INIT");
+#define NUMBER(name, type, initial, least, most, stores) \
+    is(c.name, want.name, #name " not set is that of SFID_OPTIONS_INIT");
 #define POINTER(name, stores) ok(c.name == nullptr, #name " not set is NULL");
     SFID_OPTION_LIST(NUMBER, POINTER)
 #undef NUMBER
@@ -145,13 +157,16 @@ static void options_for_c() {
     opt.keep_pid = true;
     opt.share = true;
     c = opt.raw();
-    ok(c.size == sizeof c && c.app == *opt.app && c.store == *opt.store && c.pid == 1 && c.pid_min == 2 && c.pid_max == 3 &&
-           c.layout == &opt.layout->raw() && c.wide == &opt.wide->raw() && c.run_dir == *opt.run_dir &&
-           c.state_dir == *opt.state_dir && c.exhaustion == SFID_BORROW && c.max_wait_ms == 4000 && c.max_ahead_ms == 5,
+    ok(c.size == sizeof c && c.app == *opt.app && c.store == *opt.store && c.pid == 1 &&
+           c.pid_min == 2 && c.pid_max == 3 && c.layout == &opt.layout->raw() &&
+           c.wide == &opt.wide->raw() && c.run_dir == *opt.run_dir &&
+           c.state_dir == *opt.state_dir && c.exhaustion == SFID_BORROW && c.max_wait_ms == 4000 &&
+           c.max_ahead_ms == 5,
        "each option reaches C");
-    ok(c.random_start == 6 && c.ttl_ms == 7 && c.heartbeat_ms == 8 && c.open_timeout_ms == 9 && c.max_skew_ms == 10 &&
-           c.skew_budget_ms == 11 && c.on_unknown == SFID_TRUST && c.on_event == nullptr && c.user == nullptr &&
-           c.short_ms == UINT32_MAX && c.keep_pid == 1 && c.share == 1,
+    ok(c.random_start == 6 && c.ttl_ms == 7 && c.heartbeat_ms == 8 && c.open_timeout_ms == 9 &&
+           c.max_skew_ms == 10 && c.skew_budget_ms == 11 && c.on_unknown == SFID_TRUST &&
+           c.on_event == nullptr && c.user == nullptr && c.short_ms == UINT32_MAX &&
+           c.keep_pid == 1 && c.share == 1,
        "and the rest of them");
 }
 
@@ -192,7 +207,8 @@ static void events() {
         is(all.count.load(), after, "and none comes after the generator has ended");
     }
     const std::lock_guard<std::mutex> hold(all.lock);
-    ok(std::count(all.kinds.begin(), all.kinds.end(), SFID_EVENT_LEASED) == 1 && all.app == "cpp-events" && !all.text.empty(),
+    ok(std::count(all.kinds.begin(), all.kinds.end(), SFID_EVENT_LEASED) == 1 &&
+           all.app == "cpp-events" && !all.text.empty(),
        "one is LEASED: " + all.text);
 }
 
@@ -220,7 +236,8 @@ static void inside_events() {
             static_cast<void>(g.next(ec)); /* until EXHAUSTED is reported */
         return done > 0;
     });
-    ok(done > 0 && drawn && g.ready(), "inside on_event a close does nothing, and IDs are generated");
+    ok(done > 0 && drawn && g.ready(),
+       "inside on_event a close does nothing, and IDs are generated");
     target = nullptr;
     g.close();
     ok(!g.ready(), "outside it closes");
@@ -272,7 +289,8 @@ static void fails_in_events() {
     }
     int status = -1;
     waitpid(child, &status, 0);
-    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42, "an exception that leaves on_event ends the program");
+    ok(WIFEXITED(status) && WEXITSTATUS(status) == 42,
+       "an exception that leaves on_event ends the program");
 }
 
 int main() {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* shared.hpp - what several tests in C++ need: the presets by name, an error both ways, options with a fixed pid. */
+/* shared.hpp - what several tests in C++ need: the presets by name, an error both ways, options
+ * with a fixed pid. */
 #ifndef SFID_TESTS_CPP_SHARED_HPP
 #define SFID_TESTS_CPP_SHARED_HPP
 

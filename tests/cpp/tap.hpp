@@ -20,7 +20,8 @@ inline bool ok(bool good, const std::string &name) {
     return good;
 }
 
-template <class Got, class Want> bool is(const Got &got, const Want &want, const std::string &name) {
+template <class Got, class Want>
+bool is(const Got &got, const Want &want, const std::string &name) {
     const bool good = got == want;
     ok(good, name);
     if (!good)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that are not there, do not answer, or answer what no server would: sfid_open() is back in time with a sentence that
- * tells which server and what it did; and after a thousand such rounds (short: 100) nothing is left of them.
+ * Servers that are not there, do not answer, or answer what no server would: sfid_open() is back in
+ * time with a sentence that tells which server and what it did; and after a thousand such rounds
+ * (short: 100) nothing is left of them.
  */
 #include "support/opens.h"
 #include "support/peer.h"
@@ -24,7 +25,8 @@ static void name_of(const struct peer *p, char *name, size_t size) {
         snprintf(name, size, "127.0.0.1:%d", p->port);
 }
 
-static void test_peer(bool tcp, serve_function *serve, const void *bytes, size_t n, int code, const char *words, const char *what) {
+static void test_peer(bool tcp, serve_function *serve, const void *bytes, size_t n, int code,
+                      const char *words, const char *what) {
     struct peer p = start_peer(tcp, serve);
     char url[300], name[120];
     set_words(&p, bytes, n);
@@ -53,15 +55,16 @@ static void test_garbage(uint64_t *rng) {
         char what[100];
         snprintf(what, sizeof what, "%.10s", replies[i]);
         what[strcspn(what, "\r")] = '\0';
-        test_peer(i % 2, serve_words, replies[i], strlen(replies[i]), SFID_EREDIS, nonsense ? "not the lease script's" : PROTOCOL,
-                  what);
+        test_peer(i % 2, serve_words, replies[i], strlen(replies[i]), SFID_EREDIS,
+                  nonsense ? "not the lease script's" : PROTOCOL, what);
     }
     char noise[5000];
     for (size_t i = 0; i < sizeof noise; i++)
         noise[i] = (char)draw_random(rng);
     noise[0] = '\x01';
     test_peer(true, serve_words, noise, sizeof noise, SFID_EREDIS, PROTOCOL, "random bytes");
-    test_peer(true, serve_words_at_once, noise, sizeof noise, SFID_EREDIS, PROTOCOL, "random bytes before anything was asked");
+    test_peer(true, serve_words_at_once, noise, sizeof noise, SFID_EREDIS, PROTOCOL,
+              "random bytes before anything was asked");
     test_peer(true, serve_nested, "", 0, SFID_EREDIS, PROTOCOL, "arrays nested a million deep");
 }
 
@@ -71,9 +74,11 @@ static void test_silence(void) {
     char over[60];
     snprintf(over, sizeof over, "; the %d ms of open_timeout_ms are over", OPEN_MS);
     test_peer(true, serve_nothing, "", 0, SFID_EREDIS, over, "silence, to the end");
-    test_peer(false, serve_nothing, "", 0, SFID_EREDIS, "no answer in time", "silence over a Unix socket");
+    test_peer(false, serve_nothing, "", 0, SFID_EREDIS, "no answer in time",
+              "silence over a Unix socket");
     test_peer(true, serve_words, "+O", 2, SFID_EREDIS, "no answer in time", "half a line");
-    test_peer(true, serve_end, "", 0, SFID_EREDIS, "closed the connection", "an end instead of an answer");
+    test_peer(true, serve_end, "", 0, SFID_EREDIS, "closed the connection",
+              "an end instead of an answer");
     test_peer(true, serve_reset, "", 0, SFID_EREDIS, "", "a reset instead of an answer");
 }
 
@@ -81,21 +86,25 @@ static void test_errors(void) {
     static const struct {
         int code;
         const char *line;
-    } rows[] = {{SFID_EREDIS, "LOADING Redis is loading the dataset in memory"},
-                {SFID_EREDIS, "READONLY You can't write against a read only replica."},
-                {SFID_EREDIS, "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
-                {SFID_EREDIS, "OOM command not allowed when used memory > 'maxmemory'."},
-                {SFID_EREDIS, "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."},
-                {SFID_EREDIS, "NOREPLICAS Not enough good replicas to write."},
-                {SFID_EREDIS, "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
-                {SFID_EREDIS, "CLUSTERDOWN Hash slot not served"},
-                {SFID_EREDIS, "MOVED 3999 127.0.0.1:6381"},
-                {SFID_EREDIS, "ERR max number of clients reached"},
-                {SFID_EREDIS, "ERR unknown command 'EVAL'"},
-                {SFID_EREDIS, "WRONGTYPE Operation against a key holding the wrong kind of value"},
-                {SFID_EAUTH, "NOAUTH Authentication required."},
-                {SFID_EAUTH, "WRONGPASS invalid username-password pair or user is disabled."},
-                {SFID_EAUTH, "NOPERM User " USER " has no permissions to run the 'eval' command"}};
+    } rows[] = {
+        {SFID_EREDIS, "LOADING Redis is loading the dataset in memory"},
+        {SFID_EREDIS, "READONLY You can't write against a read only replica."},
+        {SFID_EREDIS,
+         "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+        {SFID_EREDIS, "OOM command not allowed when used memory > 'maxmemory'."},
+        {SFID_EREDIS,
+         "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."},
+        {SFID_EREDIS, "NOREPLICAS Not enough good replicas to write."},
+        {SFID_EREDIS,
+         "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
+        {SFID_EREDIS, "CLUSTERDOWN Hash slot not served"},
+        {SFID_EREDIS, "MOVED 3999 127.0.0.1:6381"},
+        {SFID_EREDIS, "ERR max number of clients reached"},
+        {SFID_EREDIS, "ERR unknown command 'EVAL'"},
+        {SFID_EREDIS, "WRONGTYPE Operation against a key holding the wrong kind of value"},
+        {SFID_EAUTH, "NOAUTH Authentication required."},
+        {SFID_EAUTH, "WRONGPASS invalid username-password pair or user is disabled."},
+        {SFID_EAUTH, "NOPERM User " USER " has no permissions to run the 'eval' command"}};
     char line[200], word[20];
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         snprintf(line, sizeof line, "-%s\r\n", rows[i].line);
@@ -107,7 +116,8 @@ static void test_errors(void) {
 /* The last attempt gets no time to fail by itself: what was told before it counts. */
 static void test_cause_kept(void) {
     static const char loading[] = "-LOADING Redis is loading the dataset in memory\r\n";
-    test_peer(true, serve_words_once, loading, strlen(loading), SFID_EREDIS, "LOADING", "an error, then silence");
+    test_peer(true, serve_words_once, loading, strlen(loading), SFID_EREDIS, "LOADING",
+              "an error, then silence");
 }
 
 /* ---- answers that are possible in form only ------------------------------- */
@@ -141,12 +151,14 @@ static void test_impossible(void) {
     for (size_t i = 0; i < COUNT_OF(rows); i++) {
         struct peer p = start_peer(true, serve_words);
         char name[120], url[300];
-        set_words(&p, answer, claim_answer(answer, sizeof answer, rows[i].lo, rows[i].limit, rows[i].pid));
+        set_words(&p, answer,
+                  claim_answer(answer, sizeof answer, rows[i].lo, rows[i].limit, rows[i].pid));
         name_of(&p, name, sizeof name);
         snprintf(url, sizeof url, "%s", p.url);
-        const struct attempt a = attempt_until(url, "orders", false, rows[i].words); /* the claim comes first */
-        if (!ok(a.code == SFID_EREDIS && strstr(a.text, name) && strstr(a.text, rows[i].words), "%s: is not taken, and told",
-                rows[i].what))
+        /* the claim comes first */
+        const struct attempt a = attempt_until(url, "orders", false, rows[i].words);
+        if (!ok(a.code == SFID_EREDIS && strstr(a.text, name) && strstr(a.text, rows[i].words),
+                "%s: is not taken, and told", rows[i].what))
             diag("%d after %" PRId64 " ms: %s", a.code, a.took.ms, a.text);
         stop_peer(&p);
     }
@@ -160,7 +172,8 @@ static void test_unreachable(void) {
     int fd = bind_tcp(&p);
     url_with_secrets(&p, url, sizeof url);
     name_of(&p, name, sizeof name);
-    fails_with(url, "orders", SFID_EREDIS, name, "Connection refused", "a port that nobody listens at");
+    fails_with(url, "orders", SFID_EREDIS, name, "Connection refused",
+               "a port that nobody listens at");
     close(fd);
     fd = listen_unix(&p, 1);
     close(fd);
@@ -189,7 +202,8 @@ static void test_backlog(void) {
     memcpy(un.sun_path, q.path, sizeof un.sun_path);
     n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT_OF(fds));
     url_with_secrets(&q, url, sizeof url);
-    fails_with(url, "orders", SFID_EREDIS, q.path, "too many connections wait", "a full queue of a Unix socket");
+    fails_with(url, "orders", SFID_EREDIS, q.path, "too many connections wait",
+               "a full queue of a Unix socket");
     while (n > 0)
         close(fds[--n]);
     close(listener);
@@ -203,8 +217,8 @@ static int run(const char *command) {
 }
 
 /*
- * In a network of its own: addresses that lead to the loopback interface and belong to nobody there are lost without a word,
- * and so are questions to name servers.
+ * In a network of its own: addresses that lead to the loopback interface and belong to nobody there
+ * are lost without a word, and so are questions to name servers.
  */
 static int in_own_network(void *arg) {
     struct attempt *a = arg;
@@ -213,13 +227,15 @@ static int in_own_network(void *arg) {
             0)
         return 2;
     a[0] = attempt_open("redis://" USER ":" PASSWORD "@192.0.2.1:6379", "orders", true, OPEN_MS);
-    a[1] = attempt_open("redis://" USER ":" PASSWORD "@nobody-knows.example:6379", "orders", true, OPEN_MS);
+    a[1] = attempt_open("redis://" USER ":" PASSWORD "@nobody-knows.example:6379", "orders", true,
+                        OPEN_MS);
     return 0;
 }
 
-static void is_told(const struct attempt *a, const char *server, const char *words, const char *what) {
-    if (!ok(a->code == SFID_EREDIS && strstr(a->text, server) && strstr(a->text, words) && !strstr(a->text, PASSWORD) &&
-                !strstr(a->text, USER),
+static void is_told(const struct attempt *a, const char *server, const char *words,
+                    const char *what) {
+    if (!ok(a->code == SFID_EREDIS && strstr(a->text, server) && strstr(a->text, words) &&
+                !strstr(a->text, PASSWORD) && !strstr(a->text, USER),
             "%s: told", what))
         diag("%d after %" PRId64 " ms: %s", a->code, a->took.ms, a->text);
     attempt_in_time(a, what);
@@ -257,8 +273,9 @@ static void serve_any(int fd, struct resp *in, struct peer_shared *s) {
 }
 
 /*
- * Memory of its own, pages of slots included; what is mapped of programs and libraries is left out, of which the kernel maps 64
- * kB around the first byte that is touched, be that late. (statm is off by what each CPU has not added up yet.)
+ * Memory of its own, pages of slots included; what is mapped of programs and libraries is left out,
+ * of which the kernel maps 64 kB around the first byte that is touched, be that late. (statm is off
+ * by what each CPU has not added up yet.)
  */
 static long resident_kb(void) {
     char line[200];
@@ -266,7 +283,8 @@ static long resident_kb(void) {
     FILE *in = fopen("/proc/self/smaps_rollup", "re");
     while (in && fgets(line, sizeof line, in)) {
         sscanf(line, "Rss: %ld", &rss);
-        sscanf(line, "Anonymous: %ld", &anon); /* no share of it: that rises when a peer's child ends */
+        /* no share of it: that rises when a peer's child ends */
+        sscanf(line, "Anonymous: %ld", &anon);
         sscanf(line, "Pss_Shmem: %ld", &shmem);
     }
     if (in)
@@ -274,7 +292,8 @@ static long resident_kb(void) {
     return anon < 0 || shmem < 0 ? rss : anon + shmem;
 }
 
-/* A leak grows in each span; what a process comes to need at last (a deeper stack, an arena) does in one. */
+/* A leak grows in each span; what a process comes to need at last (a deeper stack, an arena) does
+ * in one. */
 enum { SPANS = 3 };
 
 struct rounds {
@@ -288,7 +307,9 @@ static int do_rounds(void *arg) {
     struct rounds *r = arg;
     const int rounds = (int)sized(100, 1000, 100), warm = 50, span = (rounds - 1 - warm) / SPANS;
     for (int i = 0; i < rounds; i++) {
-        const char *url = i % 7 == 6 ? r->gone : i % 5 == 4 && r->refusing[0] ? r->refusing : r->peer;
+        const char *url = i % 7 == 6                     ? r->gone
+                          : i % 5 == 4 && r->refusing[0] ? r->refusing
+                                                         : r->peer;
         sfid_options opt = fault_options("rounds", url);
         opt.open_timeout_ms = 30;
         const int rc = try_open(&opt);
@@ -302,7 +323,8 @@ static int do_rounds(void *arg) {
             r->kb[(i - warm) / span] = resident_kb();
     }
     r->fds = count_fds();
-    r->same_threads = tap_wait_until(threads_are, &r->threads_then, TAP_WAIT_MS); /* one that was joined may still be listed */
+    /* one that was joined may still be listed */
+    r->same_threads = tap_wait_until(threads_are, &r->threads_then, TAP_WAIT_MS);
     return 0;
 }
 
@@ -315,7 +337,8 @@ static void test_rounds(void) {
     snprintf(r->gone, sizeof r->gone, "%s", gone.url);
     if (servers.n > 0) {
         redis_start(&server, servers.installed[0], "refusing", 0, NULL);
-        reply_free(redis_ask(&server, "ACL", "SETUSER", USER, "on", ">" PASSWORD, "~sfid:*", "+@connection", "+eval", NULL));
+        reply_free(redis_ask(&server, "ACL", "SETUSER", USER, "on", ">" PASSWORD, "~sfid:*",
+                             "+@connection", "+eval", NULL));
         snprintf(r->refusing, sizeof r->refusing, "unix://%s:%s@%s", USER, PASSWORD, server.socket);
     }
     is_i64(child_run(do_rounds, r, 10 * TAP_WAIT_MS), 0, "many opens fail, one after the other");
@@ -325,7 +348,8 @@ static void test_rounds(void) {
     long least = LONG_MAX;
     for (int i = 0; i < SPANS; i++) {
         least = r->kb[i + 1] - r->kb[i] < least ? r->kb[i + 1] - r->kb[i] : least;
-        diag("figure: %d opens added %ld kB", (int)(sized(100, 1000, 100) - 51) / SPANS, r->kb[i + 1] - r->kb[i]);
+        diag("figure: %d opens added %ld kB", (int)(sized(100, 1000, 100) - 51) / SPANS,
+             r->kb[i + 1] - r->kb[i]);
     }
     if (SANITIZED)
         skip(1, "a sanitizer needs memory of its own");

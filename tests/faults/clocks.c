@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long holders go on without their server, by how far their clock is ahead of its: with real servers and short windows, what the
- * world outages of the simulation (tests/sim/outages.c) has as a table. A server is killed or stopped seventeen twentieths of a
- * heartbeat after a renewal, when one that is not ahead is about to renew, and stays away until every window has ended. What is lost
- * with one that was killed is for outage.c.
+ * How long holders go on without their server, by how far their clock is ahead of its: with real
+ * servers and short windows, what the world outages of the simulation (tests/sim/outages.c) has as
+ * a table. A server is killed or stopped seventeen twentieths of a heartbeat after a renewal, when
+ * one that is not ahead is about to renew, and stays away until every window has ended. What is
+ * lost with one that was killed is for outage.c.
  */
 #include "support/faults.h"
 
@@ -17,7 +18,8 @@ static int64_t heartbeat(void) { return pace * ROOM * HEARTBEAT_MS; }
 static const struct cell {
     int sixths;
     bool dies; /* else it is stopped */
-} cells[] = {{-4, true}, {0, true}, {4, true}, {8, true}, {-4, false}, {0, false}, {4, false}, {8, false}};
+} cells[] = {{-4, true},  {0, true},  {4, true},  {8, true},
+             {-4, false}, {0, false}, {4, false}, {8, false}};
 
 struct scene {
     const struct cell *cell;
@@ -27,8 +29,9 @@ struct scene {
     enum { HOLDS, DUE, AWAY, BACK, DONE } state;
     int renewals;
     int64_t cut_at, ids;
-    int64_t cut_ms, gone_ms, last_ms, back_ms; /* the cut begins, and is done; the last ID; the server is there again */
-    struct took first;                         /* from then on, to the first ID */
+    /* the cut begins, and is done; the last ID; the server is there again */
+    int64_t cut_ms, gone_ms, last_ms, back_ms;
+    struct took first; /* from then on, to the first ID */
 };
 
 static int64_t ahead(const struct scene *s) { return s->cell->sixths * heartbeat() / 6; }
@@ -43,7 +46,8 @@ static void begin(struct scene *s, const char *program, size_t number) {
     *s = (struct scene){.cell = &cells[number]};
     redis_start(&s->r, program, "clocks", REDIS_CLOCK, NULL);
     redis_clock_offset(&s->r, -ahead(s));
-    snprintf(s->name, sizeof s->name, "%s, %s, %+" PRId64 " ms", program, s->cell->dies ? "killed" : "stopped", ahead(s));
+    snprintf(s->name, sizeof s->name, "%s, %s, %+" PRId64 " ms", program,
+             s->cell->dies ? "killed" : "stopped", ahead(s));
     s->m = members_at(s->r.socket, "clocks", number, 1, 1, NULL);
     s->m->nap_us = 10000;
     s->m->opt.ttl_ms = (uint32_t)window();
@@ -70,7 +74,8 @@ static bool has_come(struct scene *s) {
     return s->ids != before;
 }
 
-/* What the renewals may take that come once the server goes on: a pause at most, and two exchanges. */
+/* What the renewals may take that come once the server goes on: a pause at most, and two
+ * exchanges. */
 static int64_t most_ms(void) { return heartbeat() + 2 * pace * EXCHANGE_MS; }
 
 /* The next step of one scene, if its time has come. */
@@ -94,7 +99,8 @@ static void go_on(struct scene *s) {
     case AWAY:
         if (has_come(s))
             s->last_ms = now;
-        if (now < s->gone_ms + window() + heartbeat()) /* the longest one ends two thirds of a heartbeat later than W */
+        /* the longest one ends two thirds of a heartbeat later than W */
+        if (now < s->gone_ms + window() + heartbeat())
             break;
         if (!s->cell->dies)
             redis_resume(&s->r);
@@ -120,14 +126,20 @@ static bool all_are_done(const struct scene *scenes) {
 }
 
 static void settle(struct scene *s) {
-    const int64_t went_on = s->last_ms - s->gone_ms, limit = window() - ahead(s) + s->gone_ms - s->cut_ms;
-    note_lasted((struct took){went_on, 0}, promised(s) - MOMENT_MS, "%s: goes on for as long as is promised", s->name);
-    note_in_time((struct took){went_on, 0}, limit + MOMENT_MS, "%s: and no longer than its window", s->name);
-    diag("figure: %-36s last ID after %5" PRId64 " ms, promised %5" PRId64 " ms", s->name, went_on, promised(s));
+    const int64_t went_on = s->last_ms - s->gone_ms,
+                  limit = window() - ahead(s) + s->gone_ms - s->cut_ms;
+    note_lasted((struct took){went_on, 0}, promised(s) - MOMENT_MS,
+                "%s: goes on for as long as is promised", s->name);
+    note_in_time((struct took){went_on, 0}, limit + MOMENT_MS, "%s: and no longer than its window",
+                 s->name);
+    diag("figure: %-36s last ID after %5" PRId64 " ms, promised %5" PRId64 " ms", s->name, went_on,
+         promised(s));
     if (s->cell->dies)
         return;
-    note_in_time(s->first, most_ms() + AT_ONCE_MS, "%s: and has an ID in time once the server goes on", s->name);
-    diag("figure: %-36s first ID after %4" PRId64 " ms, promised %5" PRId64 " ms", s->name, s->first.ms, most_ms());
+    note_in_time(s->first, most_ms() + AT_ONCE_MS,
+                 "%s: and has an ID in time once the server goes on", s->name);
+    diag("figure: %-36s first ID after %4" PRId64 " ms, promised %5" PRId64 " ms", s->name,
+         s->first.ms, most_ms());
 }
 
 static void all_clocks(void) {

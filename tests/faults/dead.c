@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that stop answering do not hold up a sound one: a process has generators of both, and the one of the sound server is
- * renewed in time, whether the others are of many databases of one dead server, or of a few servers. tests/unit/turns has more of
- * them, by events.
+ * Servers that stop answering do not hold up a sound one: a process has generators of both, and the
+ * one of the sound server is renewed in time, whether the others are of many databases of one dead
+ * server, or of a few servers. tests/unit/turns has more of them, by events.
  */
 #include "support/fleet.h"
 
 #define LAYOUT "39:7:10/10ms"
 
 enum { SERVERS = 3, DATABASES = 140, EACH = 50, RENEWALS = 3, LOOK_US = 5000 };
-enum { WINDOW_MS = 60000, HEARTBEAT_MS = 500, DEAD_MS = 200 }; /* DEAD_MS: how long a turn with a dead server takes */
+/* DEAD_MS: how long a turn with a dead server takes */
+enum { WINDOW_MS = 60000, HEARTBEAT_MS = 500, DEAD_MS = 200 };
 
 static struct redis server[SERVERS];
 static sfid *dead[SERVERS * EACH > DATABASES ? SERVERS *EACH : DATABASES];
@@ -18,7 +19,8 @@ static size_t opened;
 static void open_one(const struct redis *r, int database) {
     char app[24], store[200];
     snprintf(app, sizeof app, "dead-%zu", opened);
-    snprintf(store, sizeof store, "unix://%s?db=%d&timeout=%dms&connect_timeout=%dms", r->socket, database, DEAD_MS, DEAD_MS);
+    snprintf(store, sizeof store, "unix://%s?db=%d&timeout=%dms&connect_timeout=%dms", r->socket,
+             database, DEAD_MS, DEAD_MS);
     sfid_options opt = options_of(app, -1, &layout);
     opt.store = store;
     opt.ttl_ms = WINDOW_MS;
@@ -64,7 +66,8 @@ static void renews_beside(const struct redis *sound, size_t dead_servers, const 
     for (size_t i = 0; i < dead_servers; i++)
         redis_pause(&server[i]);
     const struct took took = longest(g);
-    diag("figure: beside %s of %zu generators: renewed within %" PRId64 " ms", what, opened, took.ms);
+    diag("figure: beside %s of %zu generators: renewed within %" PRId64 " ms", what, opened,
+         took.ms);
     in_time(took, 4 * HEARTBEAT_MS, "beside %s: renewed each heartbeat", what);
     ok(sfid_try_next(g) >= 0, "beside %s: IDs go on", what);
     for (size_t i = 0; i < dead_servers; i++)

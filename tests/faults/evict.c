@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A server with too little memory, under processes that lease from it. With volatile-ttl it throws registrations away, which
- * prove nothing; with allkeys-lru the hash itself, again and again: nobody notices but by an event, and no ID is issued twice.
- * With noeviction it refuses (OOM): holders are told, and go on; once there is memory they are renewed.
+ * A server with too little memory, under processes that lease from it. With volatile-ttl it throws
+ * registrations away, which prove nothing; with allkeys-lru the hash itself, again and again:
+ * nobody notices but by an event, and no ID is issued twice. With noeviction it refuses (OOM):
+ * holders are told, and go on; once there is memory they are renewed.
  *
- * Processes come and go all the while: who comes new waits for a pid until the server has known the app for W + S.
+ * Processes come and go all the while: who comes new waits for a pid until the server has known the
+ * app for W + S.
  */
 #include "support/opens.h"
 
@@ -40,7 +42,8 @@ static bool is_registered(struct scene *s, int64_t pid) {
     return strcmp(registration_text(&s->r, "EXISTS", s->m->app, pid), "1") == 0;
 }
 
-/* Others' keys, more than there is room for; they last long, so that registrations go first where time to live decides. */
+/* Others' keys, more than there is room for; they last long, so that registrations go first where
+ * time to live decides. */
 static void fill(struct scene *s, int keys) {
     static char value[KEY_BYTES + 1];
     char key[32];
@@ -51,10 +54,12 @@ static void fill(struct scene *s, int keys) {
     }
 }
 
-static void begin(struct scene *s, const char *program, const char *policy, size_t number, bool lasts) {
+static void begin(struct scene *s, const char *program, const char *policy, size_t number,
+                  bool lasts) {
     static const char *const names[MEMBERS] = {"holder", "second", "guest"};
     *s = (struct scene){.policy = policy, .program = program, .rng = number + 1};
-    redis_start(&s->r, program, "evict", 0, "--maxmemory-policy", policy, "--maxmemory-samples", "1", NULL);
+    redis_start(&s->r, program, "evict", 0, "--maxmemory-policy", policy, "--maxmemory-samples",
+                "1", NULL);
     s->m = members_at(s->r.socket, "evict", number, MEMBERS, 3, names);
     for (int i = 0; i < MEMBERS; i++)
         s->m[i].opt.ttl_ms = lasts ? LONG_WINDOW_MS : s->m[i].opt.ttl_ms;
@@ -78,15 +83,18 @@ static void holders_are_well(struct scene *s) {
     for (int i = HOLDER; i <= SECOND; i++) {
         struct member *m = &s->m[i];
         const int renewed = events_of(m, SFID_EVENT_RENEWED);
-        note(member_had(m, SFID_EVENT_RENEWED, renewed + 1, scene_wait_ms()) && member_draws(m, 10, scene_wait_ms()),
+        note(member_had(m, SFID_EVENT_RENEWED, renewed + 1, scene_wait_ms()) &&
+                 member_draws(m, 10, scene_wait_ms()),
              "%s, %s: %s is renewed", s->program, s->policy, m->name);
-        note_i64(events_of(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program, s->policy);
+        note_i64(events_of(m, SFID_EVENT_LOST), 0, "%s, %s: it lost nothing", s->program,
+                 s->policy);
         note_i64(atomic_load(&m->errors), 0, "%s, %s: saw no error", s->program, s->policy);
         note_in_time(member_gap(m), AT_ONCE_MS, "%s, %s: nor a gap", s->program, s->policy);
     }
 }
 
-/* Closed and opened again, under pressure; a pid that was given back is had at once, unless that was forgotten since. */
+/* Closed and opened again, under pressure; a pid that was given back is had at once, unless that
+ * was forgotten since. */
 static void come_and_go(struct scene *s) {
     member_end(&s->m[GUEST]);
     press(s);
@@ -98,20 +106,21 @@ static void end(struct scene *s) {
     const int failovers = events_of(&s->m[HOLDER], SFID_EVENT_FAILOVER);
     set_memory(s, 0);
     const int64_t began = tap_now_ms();
-    note(member_opens(guest, TAP_WAIT_MS), "%s, %s: who comes new gets a pid", s->program, s->policy);
+    note(member_opens(guest, TAP_WAIT_MS), "%s, %s: who comes new gets a pid", s->program,
+         s->policy);
     const struct took waited = took_since(began);
     /* The server learns of the app anew from a holder's next renewal. */
-    note_in_time(waited, pace * HEARTBEAT_MS + wait_most_ms() + AT_ONCE_MS, "%s, %s: W + S after the last eviction at most",
-                 s->program, s->policy);
+    note_in_time(waited, pace * HEARTBEAT_MS + wait_most_ms() + AT_ONCE_MS,
+                 "%s, %s: W + S after the last eviction at most", s->program, s->policy);
     holders_are_well(s);
     if (strcmp(s->policy, "allkeys-lru") == 0)
-        note(s->lost >= EVICTED_TIMES && failovers > 0, "%s, %s: the hash was evicted, and holders are told", s->program,
-             s->policy);
+        note(s->lost >= EVICTED_TIMES && failovers > 0,
+             "%s, %s: the hash was evicted, and holders are told", s->program, s->policy);
     else
-        note(s->unlisted >= EVICTED_TIMES && s->lost == 0 && failovers == 0, "%s, %s: registrations were evicted, the hash was not",
-             s->program, s->policy);
-    diag("figure: %-14s %-13s hash missing %d times, registrations %d; holders' gap %" PRId64 " ms, newcomer %" PRId64
-         " ms after it",
+        note(s->unlisted >= EVICTED_TIMES && s->lost == 0 && failovers == 0,
+             "%s, %s: registrations were evicted, the hash was not", s->program, s->policy);
+    diag("figure: %-14s %-13s hash missing %d times, registrations %d; holders' gap %" PRId64
+         " ms, newcomer %" PRId64 " ms after it",
          s->program, s->policy, s->lost, s->unlisted, atomic_load(&s->m[HOLDER].gap_ms), waited.ms);
     note_i64(members_end(s->m, MEMBERS), 0, "%s, %s: all end well", s->program, s->policy);
     redis_kill(&s->r);
@@ -163,7 +172,8 @@ static void refusing(const char *program, size_t number) {
     is_i64(member_end(guest), 0, "%s: who ends meanwhile ends well", program);
     if (!is_i64(member_open_one(guest), 0, "%s: and starts again", program))
         diag("%s", guest->text);
-    ok(atomic_load(&guest->pid) == pid && member_draws(guest, 1, TAP_WAIT_MS) && atomic_load(&guest->first_id) > last,
+    ok(atomic_load(&guest->pid) == pid && member_draws(guest, 1, TAP_WAIT_MS) &&
+           atomic_load(&guest->first_id) > last,
        "%s: with its pid, above the IDs before", program);
     set_memory(&s, 0);
     holders_are_well(&s);

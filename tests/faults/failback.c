@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A master that becomes a replica, misses everything its successor grants, and is made master again: it never stopped running,
- * so its run_id is what it was, and its copy of the app still says that it wrote it. It must not believe that.
+ * A master that becomes a replica, misses everything its successor grants, and is made master
+ * again: it never stopped running, so its run_id is what it was, and its copy of the app still says
+ * that it wrote it. It must not believe that.
  *
- * Nobody reaches either of the two while they change places: so the successor's first words about the app come when the former
- * master does not hear any more. They hold for longer than a window: by then all that the former master knows has run out.
- * When it is back, a newcomer asks for a pid at once, before one of the holders, who is stopped, has said that it has one.
+ * Nobody reaches either of the two while they change places: so the successor's first words about
+ * the app come when the former master does not hear any more. They hold for longer than a window:
+ * by then all that the former master knows has run out. When it is back, a newcomer asks for a pid
+ * at once, before one of the holders, who is stopped, has said that it has one.
  */
 #include "support/pair.h"
 
@@ -35,7 +37,8 @@ static void change_places(struct pair *p) {
     redis_promote(&p->node[1]);
     p->master = 1;
     redis_replicate(&p->node[0], &p->node[1]);
-    note(is_own(&p->node[0], p->m), "%s: the former master's copy says that it wrote it", p->program);
+    note(is_own(&p->node[0], p->m), "%s: the former master's copy says that it wrote it",
+         p->program);
     pair_cut(p);
     pair_lead_to(p, 1);
 }
@@ -46,7 +49,8 @@ static void hold_on(struct pair *p, int64_t since_ms) {
     if (left > 0)
         nap_us((long)left * 1000);
     for (int i = HOLDER; i <= SLOW; i++)
-        note(member_had(&p->m[i], SFID_EVENT_RENEWED, events_of(&p->m[i], SFID_EVENT_RENEWED) + 1, scene_wait_ms()),
+        note(member_had(&p->m[i], SFID_EVENT_RENEWED, events_of(&p->m[i], SFID_EVENT_RENEWED) + 1,
+                        scene_wait_ms()),
              "%s: %s is renewed by the successor", p->program, p->m[i].name);
 }
 
@@ -64,7 +68,8 @@ static void change_back(struct pair *p) {
 
 /* All pairs first: what is looked at below takes longer than the window of one that is stopped. */
 static void go_on(struct pair *p) {
-    note_i64(atomic_load(&p->m[NEWCOMER].opened), 0, "%s: nobody is given a pid that another may have", p->program);
+    note_i64(atomic_load(&p->m[NEWCOMER].opened), 0,
+             "%s: nobody is given a pid that another may have", p->program);
     member_go_on_in_time(&p->m[QUICK]);
 }
 
@@ -72,15 +77,19 @@ static void come_back(struct pair *p) {
     struct member *newcomer = &p->m[NEWCOMER];
     for (int i = HOLDER; i <= SLOW; i++) {
         struct member *m = &p->m[i];
-        note(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 1, scene_wait_ms()) &&
+        note(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 1,
+                        scene_wait_ms()) &&
                  member_draws(m, 10, scene_wait_ms()),
              "%s: %s goes on", p->program, m->name);
         note_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: with the pid that it had", p->program);
     }
-    note_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0, "%s: without an error", p->program);
-    note_in_time(took_longer(member_gap(&p->m[HOLDER]), member_gap(&p->m[SECOND])), AT_ONCE_MS, "%s: or a gap", p->program);
+    note_i64(atomic_load(&p->m[HOLDER].errors) + atomic_load(&p->m[SECOND].errors), 0,
+             "%s: without an error", p->program);
+    note_in_time(took_longer(member_gap(&p->m[HOLDER]), member_gap(&p->m[SECOND])), AT_ONCE_MS,
+                 "%s: or a gap", p->program);
     member_end(&p->m[SLOW]);
-    note(member_opens(newcomer, scene_wait_ms()), "%s: who came new has the first pid that is given back", p->program);
+    note(member_opens(newcomer, scene_wait_ms()),
+         "%s: who came new has the first pid that is given back", p->program);
     note_i64(members_end(p->m, MEMBERS), 0, "%s: all end well", p->program);
     redis_kill(&p->node[0]);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A holder that comes upon another server than its own: one that says nothing, or what no Redis server would, or that it is
- * loading. Each time it is told so by an event, draws on, and is renewed when its own server is back in its place.
+ * A holder that comes upon another server than its own: one that says nothing, or what no Redis
+ * server would, or that it is loading. Each time it is told so by an event, draws on, and is
+ * renewed when its own server is back in its place.
  *
  * A name (a symbolic link to a socket) leads to whoever is there.
  */
@@ -27,10 +28,13 @@ static const struct impostor impostors[] = {
     {"nested arrays", serve_nested, "", PROTOCOL},
     {"another protocol", serve_words, "HTTP/1.1 400 Bad Request\r\n\r\n", PROTOCOL},
     {"OK and nothing else", serve_words, "+OK\r\n", "not the lease script's"},
-    {"an answer with parts missing", serve_words, "*2\r\n$2\r\nOK\r\n$13\r\n1795000000000\r\n", "not the lease script's"},
-    {"a word that is unknown", serve_words, "*2\r\n$5\r\nMAYBE\r\n$13\r\n1795000000000\r\n", "not the lease script's"},
+    {"an answer with parts missing", serve_words, "*2\r\n$2\r\nOK\r\n$13\r\n1795000000000\r\n",
+     "not the lease script's"},
+    {"a word that is unknown", serve_words, "*2\r\n$5\r\nMAYBE\r\n$13\r\n1795000000000\r\n",
+     "not the lease script's"},
     {"loading", serve_words, "-LOADING Redis is loading the dataset in memory\r\n", "LOADING"},
-    {"cannot save", serve_words, "-MISCONF Errors writing to the AOF file: No space left on device\r\n", "MISCONF"},
+    {"cannot save", serve_words,
+     "-MISCONF Errors writing to the AOF file: No space left on device\r\n", "MISCONF"},
     {"a cluster", serve_words, "-MOVED 3999 127.0.0.1:6381\r\n", "MOVED"},
 };
 
@@ -42,13 +46,14 @@ static void meet(struct redis *r, struct member *m, const struct impostor *who) 
     set_words(&p, who->says, strlen(who->says));
     lead_to(name, p.path);
     cut_clients(r);
-    ok(member_told(m, from, SFID_EREDIS, who->words, name), "%s, %s: the holder is told what, and by whom", r->program, who->name);
+    ok(member_told(m, from, SFID_EREDIS, who->words, name),
+       "%s, %s: the holder is told what, and by whom", r->program, who->name);
     ok(member_draws(m, 20, TAP_WAIT_MS), "%s, %s: IDs flow meanwhile", r->program, who->name);
     const int renewed = events_of(m, SFID_EVENT_RENEWED);
     lead_to(name, r->socket);
     stop_peer(&p);
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "%s, %s: it is renewed when its server is back", r->program,
-       who->name);
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS),
+       "%s, %s: it is renewed when its server is back", r->program, who->name);
 }
 
 static void test_server(const char *program, int number) {

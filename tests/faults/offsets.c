@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hosts whose clock is not their server's. A second or a minute off, either way: sfid_open() is quick, IDs flow at once, close
- * gives the pid back, the next holder gets it. An hour off: SFID_ECLOCK in time, both clocks in the text, nothing written.
+ * Hosts whose clock is not their server's. A second or a minute off, either way: sfid_open() is
+ * quick, IDs flow at once, close gives the pid back, the next holder gets it. An hour off:
+ * SFID_ECLOCK in time, both clocks in the text, nothing written.
  *
- * The server's clock is moved, by a shim; then, under the same shim, that of the processes, and the server's stays.
+ * The server's clock is moved, by a shim; then, under the same shim, that of the processes, and the
+ * server's stays.
  */
 #include "support/opens.h"
 
@@ -18,7 +20,8 @@ struct off {
     const char *what;
 };
 
-/* Either the server's clock is set, or that of all processes of this test; the latter have it in their environment. */
+/* Either the server's clock is set, or that of all processes of this test; the latter have it in
+ * their environment. */
 static struct shim_control *host_clock;
 
 static void set_clocks(struct redis *r, int64_t host_ahead_ms) {
@@ -30,13 +33,16 @@ static void set_clocks(struct redis *r, int64_t host_ahead_ms) {
 
 static int64_t server_ms(struct redis *r) {
     struct reply *t = redis_ask(r, "TIME", NULL);
-    const int64_t ms = strtoll(t->list[0].text, NULL, 10) * 1000 + strtoll(t->list[1].text, NULL, 10) / 1000;
+    const int64_t ms =
+        strtoll(t->list[0].text, NULL, 10) * 1000 + strtoll(t->list[1].text, NULL, 10) / 1000;
     reply_free(t);
     return ms;
 }
 
 /* Tick of the server's clock. */
-static int64_t server_tick(struct redis *r) { return (server_ms(r) - layout.epoch_ms) / layout.unit_ms; }
+static int64_t server_tick(struct redis *r) {
+    return (server_ms(r) - layout.epoch_ms) / layout.unit_ms;
+}
 
 static struct member *new_member(const struct redis *r, const char *app, int64_t pid) {
     struct member *m = member_at(app, pid, "unix://%s", r->socket);
@@ -57,17 +63,21 @@ static void draws(struct member *m, const struct off *off, const char *what) {
 
 static void test_small(struct redis *r, const struct off *off, int64_t pid) {
     char app[40];
-    snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout.unit_ms, pid);
+    snprintf(app, sizeof app, "off%s%d-%" PRId64, host_is_off ? "-host" : "", (int)layout.unit_ms,
+             pid);
     struct member *m = new_member(r, app, pid), *next = new_member(r, app, pid);
-    m->opt.pid_max = next->opt.pid_max = pid + 1; /* where the host is ahead, one given back is the future's for a while */
+    /* where the host is ahead, one given back is the future's for a while */
+    m->opt.pid_max = next->opt.pid_max = pid + 1;
     set_clocks(r, off->host_ahead_ms);
     const int64_t before = server_tick(r), unit = layout.unit_ms;
     member_open_or_die(m);
     in_time(m->open, AT_ONCE_MS, "%s, %s: opens at once", program, off->what);
     draws(m, off, "IDs flow");
-    const int64_t after = server_tick(r), lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
+    const int64_t after = server_tick(r),
+                  lead = (off->host_ahead_ms > 0 ? off->host_ahead_ms : 0) / unit;
     const int64_t tick = (int64_t)id_tick(&layout, m->first_id);
-    ok(tick >= before && tick >= before + lead - 1, "%s, %s: from the later of both clocks on", program, off->what);
+    ok(tick >= before && tick >= before + lead - 1, "%s, %s: from the later of both clocks on",
+       program, off->what);
     ok(tick <= after + lead + 1, "%s, %s: as they are now", program, off->what);
     member_kill(m);
     member_open_or_die(m);
@@ -78,8 +88,9 @@ static void test_small(struct redis *r, const struct off *off, int64_t pid) {
     in_time(next->open, AT_ONCE_MS, "%s, %s: the next one opens at once", program, off->what);
     ok(member_draws(next, 20, TAP_WAIT_MS), "%s, %s: and draws", program, off->what);
     is_i64(member_end(next), 0, "%s, %s: and closes", program, off->what);
-    diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64 " ms", program, off->what,
-         m->open.ms, atomic_load(&m->gap_ms), next->open.ms);
+    diag("figure: %-14s %-34s open %" PRId64 " ms, longest gap %" PRId64 " ms, next open %" PRId64
+         " ms",
+         program, off->what, m->open.ms, atomic_load(&m->gap_ms), next->open.ms);
 }
 
 /* The same pid, from a host ahead: the next one waits as long as the clock was ahead, no longer. */
@@ -90,7 +101,8 @@ static void test_next_of_one(struct redis *r) {
     member_draws(m, 20, TAP_WAIT_MS);
     member_end(m);
     member_open_or_die(next);
-    in_time(next->open, 1000 + JITTER_MS + AT_ONCE_MS, "%s: the very pid, a second ahead: had in time", program);
+    in_time(next->open, 1000 + JITTER_MS + AT_ONCE_MS,
+            "%s: the very pid, a second ahead: had in time", program);
     member_draws(next, 20, TAP_WAIT_MS);
     member_end(next);
 }
@@ -155,18 +167,21 @@ static void test_large(struct redis *r, const struct off *off) {
         char *after = contents(r, "hour");
         is_i64(a->code, SFID_ECLOCK, "%s, %s: refused", program, off->what);
         attempt_in_time(a, off->what);
-        if (!ok(tells_time(a->text, from, to) && tells_time(a->text, from + off->host_ahead_ms, to + off->host_ahead_ms) &&
+        if (!ok(tells_time(a->text, from, to) &&
+                    tells_time(a->text, from + off->host_ahead_ms, to + off->host_ahead_ms) &&
                     strstr(a->text, r->socket),
                 "%s, %s: with both clocks in the text", program, off->what))
             diag("%s", a->text);
         is_str(after, before, "%s, %s: the app is as it was", program, off->what);
-        ok(redis_do(r, "DBSIZE", NULL) <= keys, "%s, %s: and no key was added", program, off->what); /* one may have expired */
+        /* one may have expired */
+        ok(redis_do(r, "DBSIZE", NULL) <= keys, "%s, %s: and no key was added", program, off->what);
         free(before);
         free(after);
     }
 }
 
-/* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the while, or is refused. */
+/* A holder whose clock goes wrong and comes right again: what it issues lies in its window all the
+ * while, or is refused. */
 static void test_holding(struct redis *r, int64_t pid) {
     struct member *m = member_at("holding", pid, "unix://%s", r->socket);
     m->opt.heartbeat_ms = 300;
@@ -176,10 +191,12 @@ static void test_holding(struct redis *r, int64_t pid) {
     for (int i = 0; i < 2; i++) {
         const int from = atomic_load(&m->events);
         set_clocks(r, i ? -3600000 : 3600000);
-        ok(member_told(m, from, SFID_ECLOCK, "", ""), "%s: a holder whose clock jumps an hour is told", program);
+        ok(member_told(m, from, SFID_ECLOCK, "", ""),
+           "%s: a holder whose clock jumps an hour is told", program);
         const int renewed = events_of(m, SFID_EVENT_RENEWED);
         set_clocks(r, 0);
-        ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS) && member_draws(m, 100, TAP_WAIT_MS),
+        ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS) &&
+               member_draws(m, 100, TAP_WAIT_MS),
            "%s: and goes on when it is right again", program);
     }
     is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: with the pid it had", program);
@@ -192,8 +209,10 @@ static void set_ticks(const char *text) {
 }
 
 static void test_server(int64_t pid) {
-    static const struct off small[] = {
-        {1000, "host 1 s ahead"}, {-1000, "host 1 s behind"}, {60000, "host 1 min ahead"}, {-60000, "host 1 min behind"}};
+    static const struct off small[] = {{1000, "host 1 s ahead"},
+                                       {-1000, "host 1 s behind"},
+                                       {60000, "host 1 min ahead"},
+                                       {-60000, "host 1 min behind"}};
     static const struct off large[] = {{3600000, "host 1 h ahead"}, {-3600000, "host 1 h behind"}};
     struct redis r;
     redis_start(&r, program, "offsets", REDIS_CLOCK, NULL);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Through a proxy that delays, loses, holds back and cuts: renewals succeed, or fail in time; IDs flow as long as windows last;
- * nobody is told that a lease is lost which is not; and however often a claim has to be made again it takes one pid.
+ * Through a proxy that delays, loses, holds back and cuts: renewals succeed, or fail in time; IDs
+ * flow as long as windows last; nobody is told that a lease is lost which is not; and however often
+ * a claim has to be made again it takes one pid.
  *
  * Sizes: one server, wild for 5 s (long: each server, 60 s; sanitizer: 5 s).
  */
@@ -24,12 +25,18 @@ struct scene {
 
 /* ---- the scene ------------------------------------------------------------- */
 
-static void scene_make(struct scene *s, struct redis *r, const char *name, size_t number, int members, int exchange_ms, bool wild) {
-    *s = (struct scene){.program = r->program, .name = name, .r = r, .members = members, .exchange_ms = exchange_ms};
+static void scene_make(struct scene *s, struct redis *r, const char *name, size_t number,
+                       int members, int exchange_ms, bool wild) {
+    *s = (struct scene){.program = r->program,
+                        .name = name,
+                        .r = r,
+                        .members = members,
+                        .exchange_ms = exchange_ms};
     s->proxy = proxy_start(r, (unsigned)number + 1);
     s->m = members_at("", name, number, (size_t)members, 8, NULL);
     for (int i = 0; i < members; i++) {
-        snprintf(s->m[i].store, sizeof s->m[i].store, "redis://127.0.0.1:%d?timeout=%d&connect_timeout=%d", s->proxy.port,
+        snprintf(s->m[i].store, sizeof s->m[i].store,
+                 "redis://127.0.0.1:%d?timeout=%d&connect_timeout=%d", s->proxy.port,
                  s->exchange_ms, s->exchange_ms);
         if (!wild)
             s->m[i].opt.ttl_ms = LONG_WINDOW_MS;
@@ -57,7 +64,8 @@ static int pids_held(const struct scene *s) {
     snprintf(key, sizeof key, "sfid:%s", s->m[0].app);
     struct reply *reply = redis_ask(s->r, "HGETALL", key, NULL);
     for (size_t i = 0; reply->type == '*' && i + 1 < reply->count; i += 2)
-        held += strspn(reply->list[i].text, "0123456789") == reply->list[i].size && strchr(reply->list[i + 1].text, ' ') != NULL;
+        held += strspn(reply->list[i].text, "0123456789") == reply->list[i].size &&
+                strchr(reply->list[i + 1].text, ' ') != NULL;
     reply_free(reply);
     return held;
 }
@@ -81,11 +89,15 @@ static bool renews(struct member *m, int more) {
 
 static void test_late(struct scene *s) {
     struct member *m = &s->m[0];
-    ok(member_had(m, SFID_EVENT_RENEWED, 3, TAP_WAIT_MS), "%s: 200 to 300 ms late: renewals succeed", s->program);
+    ok(member_had(m, SFID_EVENT_RENEWED, 3, TAP_WAIT_MS),
+       "%s: 200 to 300 ms late: renewals succeed", s->program);
     is_i64(atomic_load(&m->errors), 0, "%s: 200 to 300 ms late: without an error", s->program);
     nobody_lost(s, "200 to 300 ms late");
-    diag("figure: %s: 200 to 300 ms late: %d renewals, %d failed, longest gap between two IDs %" PRId64 " ms", s->program,
-         events_of(m, SFID_EVENT_RENEWED), events_of(m, SFID_EVENT_RENEW_FAILED), atomic_load(&m->gap_ms));
+    diag(
+        "figure: %s: 200 to 300 ms late: %d renewals, %d failed, longest gap between two IDs %" PRId64
+        " ms",
+        s->program, events_of(m, SFID_EVENT_RENEWED), events_of(m, SFID_EVENT_RENEW_FAILED),
+        atomic_load(&m->gap_ms));
 }
 
 /* Carried out, but nobody waits for the answer that long. */
@@ -96,15 +108,18 @@ static void test_too_late(struct scene *s) {
     const int from = atomic_load(&m->events);
     atomic_store(&s->proxy.rules->delay_ms, LATE_MS / 2);
     const int64_t began = tap_now_ms();
-    ok(member_told(m, from, SFID_EREDIS, "no answer in time", server), "%s: later than D: told", s->program);
-    in_time(took_since(began), HEARTBEAT_MS + EXCHANGE_MS + AT_ONCE_MS, "%s: later than D: within H + D", s->program);
+    ok(member_told(m, from, SFID_EREDIS, "no answer in time", server), "%s: later than D: told",
+       s->program);
+    in_time(took_since(began), HEARTBEAT_MS + EXCHANGE_MS + AT_ONCE_MS,
+            "%s: later than D: within H + D", s->program);
     is_i64(atomic_load(&m->errors), 0, "%s: later than D: IDs flow on", s->program);
     atomic_store(&s->proxy.rules->delay_ms, 0);
     s->renewed = events_of(m, SFID_EVENT_RENEWED);
 }
 
 static void test_in_time_again(struct scene *s) {
-    ok(member_had(&s->m[0], SFID_EVENT_RENEWED, s->renewed + 2, TAP_WAIT_MS), "%s: in time again: renews", s->program);
+    ok(member_had(&s->m[0], SFID_EVENT_RENEWED, s->renewed + 2, TAP_WAIT_MS),
+       "%s: in time again: renews", s->program);
     nobody_lost(s, "later than D");
 }
 
@@ -112,13 +127,16 @@ static void test_in_time_again(struct scene *s) {
 
 static bool none_to_lose(void *arg) {
     const struct proxy_rules *rules = arg;
-    return atomic_load(&rules->lose_claims) + atomic_load(&rules->lose_renewals) + atomic_load(&rules->lose_releases) == 0;
+    return atomic_load(&rules->lose_claims) + atomic_load(&rules->lose_renewals) +
+               atomic_load(&rules->lose_releases) ==
+           0;
 }
 
 static void test_claims_lost(struct scene *s) {
     struct proxy_rules *rules = s->proxy.rules;
     /* A server that is late for one has it uncounted: its client has left by then. */
-    ok(atomic_load(&rules->lost) >= 1 && none_to_lose(rules), "%s: two claims had no answer", s->program);
+    ok(atomic_load(&rules->lost) >= 1 && none_to_lose(rules), "%s: two claims had no answer",
+       s->program);
     nobody_lost(s, "claims unanswered");
     atomic_store(&rules->lose_renewals, 2);
 }
@@ -133,7 +151,8 @@ static void test_others_lost(struct scene *s) {
     atomic_store(&rules->lose_releases, 1);
     is_i64(member_end(second), 0, "%s: a release without an answer: ends well", s->program);
     in_time(second->close, CLOSE_MS + AT_ONCE_MS, "%s: in time", s->program);
-    ok(is_released(record_of(s->r, m->app, s->pid[1], record)), "%s: and the pid is given back", s->program);
+    ok(is_released(record_of(s->r, m->app, s->pid[1], record)), "%s: and the pid is given back",
+       s->program);
 }
 
 /* ---- held back ---------------------------------------------------------------- */
@@ -152,7 +171,8 @@ static void test_held_back(struct scene *s) {
 
 static void test_let_go(struct scene *s) {
     struct member *m = &s->m[0];
-    ok(member_had(m, SFID_EVENT_RENEWED, s->renewed + 2, TAP_WAIT_MS), "%s: answers that arrive then do no harm", s->program);
+    ok(member_had(m, SFID_EVENT_RENEWED, s->renewed + 2, TAP_WAIT_MS),
+       "%s: answers that arrive then do no harm", s->program);
     is_i64(atomic_load(&m->errors), 0, "%s: held back: IDs flow on", s->program);
     nobody_lost(s, "held back");
 }
@@ -171,7 +191,8 @@ static void wild_begin(struct scene *s) {
 
 static bool wild_enough(void *arg) {
     const struct scene *s = arg;
-    return atomic_load(&s->proxy.rules->cut) >= s->members && atomic_load(&s->proxy.rules->silenced) > 0;
+    return atomic_load(&s->proxy.rules->cut) >= s->members &&
+           atomic_load(&s->proxy.rules->silenced) > 0;
 }
 
 /* What may go wrong meanwhile is that a window ends: an error that says so, never a loss. */
@@ -189,7 +210,8 @@ static void wild_end(struct scene *s) {
         before[i] = events_of(&s->m[i], SFID_EVENT_RENEWED);
     for (int i = 0; i < s->members; i++) {
         struct member *m = &s->m[i];
-        draw += member_had(m, SFID_EVENT_RENEWED, before[i] + 1, TAP_WAIT_MS) && member_draws(m, 10, TAP_WAIT_MS);
+        draw += member_had(m, SFID_EVENT_RENEWED, before[i] + 1, TAP_WAIT_MS) &&
+                member_draws(m, 10, TAP_WAIT_MS);
         errors += atomic_load(&m->errors);
         others += atomic_load(&m->error) != 0 && atomic_load(&m->error) != SFID_ELEASE;
         renewed += events_of(m, SFID_EVENT_RENEWED);
@@ -198,8 +220,10 @@ static void wild_end(struct scene *s) {
     is_i64(draw, s->members, "%s, wild: everybody draws", s->program);
     is_i64(others, 0, "%s, wild: no error but that a window is over", s->program);
     nobody_lost(s, "wild");
-    diag("figure: %s, wild: %d connections, %d cut, %d silent; %d renewals, %d failed; %" PRId64 " calls refused", s->program,
-         atomic_load(&rules->accepted), atomic_load(&rules->cut), atomic_load(&rules->silenced), renewed, failed, errors);
+    diag("figure: %s, wild: %d connections, %d cut, %d silent; %d renewals, %d failed; %" PRId64
+         " calls refused",
+         s->program, atomic_load(&rules->accepted), atomic_load(&rules->cut),
+         atomic_load(&rules->silenced), renewed, failed, errors);
 }
 
 /* ---- all ------------------------------------------------------------------------ */
@@ -211,7 +235,8 @@ static void test_server(const char *program, size_t number) {
     struct redis r;
     redis_start(&r, program, "proxied", 0, NULL);
     for (size_t i = 0; i < SCENES; i++)
-        scene_make(&all[i], &r, names[i], number * SCENES + i, members[i], i == 0 ? PATIENT_MS : EXCHANGE_MS, i == 4);
+        scene_make(&all[i], &r, names[i], number * SCENES + i, members[i],
+                   i == 0 ? PATIENT_MS : EXCHANGE_MS, i == 4);
     atomic_store(&all[0].proxy.rules->delay_ms, 100);
     atomic_store(&all[0].proxy.rules->jitter_ms, 50);
     atomic_store(&all[2].proxy.rules->lose_claims, 2);
@@ -228,7 +253,8 @@ static void test_server(const char *program, size_t number) {
     test_let_go(&all[3]);
     while (tap_now_ms() < end)
         nap_us(1000);
-    need(tap_wait_until(wild_enough, &all[4], TAP_WAIT_MS), "%s: no connections are cut and silenced", program);
+    need(tap_wait_until(wild_enough, &all[4], TAP_WAIT_MS),
+         "%s: no connections are cut and silenced", program);
     wild_end(&all[4]);
     for (size_t i = 0; i < SCENES; i++)
         for (int k = 0; k < all[i].members; k++)

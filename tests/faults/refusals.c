@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Real servers that refuse: user, password, each single permission, a replica, one that is loading, busy, out of memory, of
- * disk, of clients. sfid_open() is back in time, says what is missing, and leaves nothing written; to a holder the same is
- * told by an event while IDs flow, and passes.
+ * Real servers that refuse: user, password, each single permission, a replica, one that is loading,
+ * busy, out of memory, of disk, of clients. sfid_open() is back in time, says what is missing, and
+ * leaves nothing written; to a holder the same is told by an event while IDs flow, and passes.
  */
 #include "support/opens.h"
 
@@ -10,7 +10,9 @@ static const char *program; /* the server's */
 
 static const char url_form[] = "unix://" USER ":" PASSWORD "@%s?timeout=20s";
 
-static void url_of(const struct redis *r, char *url, size_t size) { snprintf(url, size, url_form, r->socket); }
+static void url_of(const struct redis *r, char *url, size_t size) {
+    snprintf(url, size, url_form, r->socket);
+}
 
 /* A command of words, whatever its answer. */
 static void command(struct redis *r, const char *words) {
@@ -22,7 +24,9 @@ static void command(struct redis *r, const char *words) {
     reply_free(redis_ask_n(r, n, (const char *const *)args, NULL));
 }
 
-#define LEAST "ACL SETUSER " USER " reset on >" PASSWORD " ~sfid:* +@connection +eval +info +time +hmget +hget +hset +del +get +set"
+#define LEAST \
+    "ACL SETUSER " USER " reset on >" PASSWORD \
+    " ~sfid:* +@connection +eval +info +time +hmget +hget +hset +del +get +set"
 
 /* A server that the user has the least rights on which leases want. */
 static void start(struct redis *r, unsigned flags) {
@@ -49,12 +53,15 @@ static void test_password(void) {
     char url[300];
     start(&r, 0);
     snprintf(url, sizeof url, "unix://%s:not-%s@%s", USER, "this", r.socket);
-    fails_with(url, "orders", SFID_EAUTH, r.socket, "user or password of the URL was refused", "a wrong password");
+    fails_with(url, "orders", SFID_EAUTH, r.socket, "user or password of the URL was refused",
+               "a wrong password");
     snprintf(url, sizeof url, "unix://someone:%s@%s", PASSWORD, r.socket);
-    fails_with(url, "orders", SFID_EAUTH, r.socket, "user or password of the URL was refused", "a wrong user");
+    fails_with(url, "orders", SFID_EAUTH, r.socket, "user or password of the URL was refused",
+               "a wrong user");
     command(&r, "CONFIG SET requirepass " PASSWORD);
     snprintf(url, sizeof url, "unix://%s", r.socket);
-    fails_with(url, "orders", SFID_EAUTH, r.socket, "the URL has neither user:password@ before the host", "no password");
+    fails_with(url, "orders", SFID_EAUTH, r.socket,
+               "the URL has neither user:password@ before the host", "no password");
     command(&r, "AUTH " PASSWORD);
     is_i64(redis_do(&r, "DBSIZE", NULL), 0, "%s: nothing was written", program);
     redis_kill(&r);
@@ -66,12 +73,15 @@ static void one_missing(struct redis *r, const char *permission, struct member *
     const bool is_key = permission[0] == '~';
     command(r, "FLUSHALL");
     command(r, LEAST);
-    snprintf(words, sizeof words, is_key ? "ACL SETUSER " USER " resetkeys ~other:*" : "ACL SETUSER " USER " -%s", permission);
+    snprintf(words, sizeof words,
+             is_key ? "ACL SETUSER " USER " resetkeys ~other:*" : "ACL SETUSER " USER " -%s",
+             permission);
     command(r, words);
     snprintf(hint, sizeof hint, is_key ? "~sfid:*" : "%s", permission);
     if (strcmp(permission, "hget") == 0) { /* renewals alone want it */
         member_start(m);
-        const struct seen *e = member_opens(m, TAP_WAIT_MS) ? member_told(m, 0, SFID_EAUTH, "hget", r->socket) : NULL;
+        const struct seen *e =
+            member_opens(m, TAP_WAIT_MS) ? member_told(m, 0, SFID_EAUTH, "hget", r->socket) : NULL;
         ok(e && !strstr(e->text, USER), "%s: without +hget renewals tell", program);
         command(r, LEAST); /* so that it can give its pid back */
         member_end(m);
@@ -87,7 +97,8 @@ static void one_missing(struct redis *r, const char *permission, struct member *
 }
 
 static void test_permissions(void) {
-    static const char *const permissions[] = {"eval", "info", "time", "hmget", "hget", "hset", "del", "get", "set", "~sfid:*"};
+    static const char *const permissions[] = {"eval", "info", "time", "hmget", "hget",
+                                              "hset", "del",  "get",  "set",   "~sfid:*"};
     struct redis r;
     start(&r, 0);
     struct member *m = member_at("orders", -1, url_form, r.socket);
@@ -139,11 +150,14 @@ static void death_ends(struct redis *r) {
 }
 
 /* A script that does not end is left to itself by who sent it. */
-static bool answers_busy(void *arg) { return strncmp(redis_text(arg, "PING", NULL), "-BUSY ", 6) == 0; }
+static bool answers_busy(void *arg) {
+    return strncmp(redis_text(arg, "PING", NULL), "-BUSY ", 6) == 0;
+}
 
 static void busy_begins(struct redis *r) {
     struct resp *c = resp_unix(r->socket);
-    need(c && resp_send(c, 3, (const char *const[]){"EVAL", "while true do end", "0"}, NULL), "%s: cannot be kept busy", program);
+    need(c && resp_send(c, 3, (const char *const[]){"EVAL", "while true do end", "0"}, NULL),
+         "%s: cannot be kept busy", program);
     need(tap_wait_until(answers_busy, r, TAP_WAIT_MS), "%s: is not busy", program);
     resp_close(c);
 }
@@ -153,7 +167,9 @@ static bool answers(void *arg) {
     return strcmp(redis_text(arg, "PING", NULL), "PONG") == 0;
 }
 
-static void busy_ends(struct redis *r) { need(tap_wait_until(answers, r, TAP_WAIT_MS), "%s: goes on being busy", program); }
+static void busy_ends(struct redis *r) {
+    need(tap_wait_until(answers, r, TAP_WAIT_MS), "%s: goes on being busy", program);
+}
 
 /* New connections want a password that they lack; those there are ended. */
 static void password_begins(struct redis *r) {
@@ -165,18 +181,20 @@ static void password_ends(struct redis *r) { command(r, LEAST); }
 
 static void permission_begins(struct redis *r) { command(r, "ACL SETUSER " USER " -hget -hset"); }
 
-static const struct state states[] = {{"a replica", "READONLY", replica_begins, replica_ends},
-                                      {"no memory", "OOM", memory_begins, memory_ends},
-                                      {"no replicas", "NOREPLICAS", lonely_begins, lonely_ends},
-                                      {"too many clients", "max number of clients", clients_begin, clients_end},
-                                      {"busy with a script", "BUSY", busy_begins, busy_ends},
-                                      {"stopped", "no answer in time", pause_begins, pause_ends},
-                                      {"password changed", "WRONGPASS", password_begins, password_ends},
-                                      {"permissions taken", "permission", permission_begins, password_ends},
-                                      {"dead", "No such file", death_begins, death_ends}};
+static const struct state states[] = {
+    {"a replica", "READONLY", replica_begins, replica_ends},
+    {"no memory", "OOM", memory_begins, memory_ends},
+    {"no replicas", "NOREPLICAS", lonely_begins, lonely_ends},
+    {"too many clients", "max number of clients", clients_begin, clients_end},
+    {"busy with a script", "BUSY", busy_begins, busy_ends},
+    {"stopped", "no answer in time", pause_begins, pause_ends},
+    {"password changed", "WRONGPASS", password_begins, password_ends},
+    {"permissions taken", "permission", permission_begins, password_ends},
+    {"dead", "No such file", death_begins, death_ends}};
 
 static int code_of(const struct state *s) {
-    return s->begins == password_begins || s->begins == permission_begins ? SFID_EAUTH : SFID_EREDIS;
+    return s->begins == password_begins || s->begins == permission_begins ? SFID_EAUTH
+                                                                          : SFID_EREDIS;
 }
 
 /* To who opens. The same server in state after state: each ends. */
@@ -212,7 +230,8 @@ static void hold(struct held *h, const char *name, int number) {
     *h = (struct held){.program = program = name};
     start(&h->r, 0);
     snprintf(app, sizeof app, "held-%d", number);
-    h->m = member_at(app, number, "unix://" USER ":" PASSWORD "@%s?timeout=300", h->r.socket); /* the checker knows no servers */
+    /* the checker knows no servers */
+    h->m = member_at(app, number, "unix://" USER ":" PASSWORD "@%s?timeout=300", h->r.socket);
     h->m->opt.heartbeat_ms = 300;
     h->m->opt.on_unknown = SFID_TRUST;
     member_open_or_die(h->m);
@@ -221,8 +240,8 @@ static void hold(struct held *h, const char *name, int number) {
 static void suffers(struct held *h, const struct state *s) {
     struct member *m = h->m;
     const struct seen *e = member_told(m, h->from, code_of(s), s->words, h->r.socket);
-    ok(e && !strstr(e->text, USER) && !strstr(e->text, PASSWORD), "%s, %s: a holder is told what it is, where, and no secret",
-       h->program, s->name);
+    ok(e && !strstr(e->text, USER) && !strstr(e->text, PASSWORD),
+       "%s, %s: a holder is told what it is, where, and no secret", h->program, s->name);
     ok(member_draws(m, 20, TAP_WAIT_MS), "%s, %s: IDs flow meanwhile", h->program, s->name);
 }
 
@@ -238,8 +257,8 @@ static void survive(struct held *held, size_t n, const struct state *s) {
         s->ends(&held[i].r);
     }
     for (size_t i = 0; i < n; i++)
-        ok(member_had(held[i].m, SFID_EVENT_RENEWED, held[i].renewed + 1, TAP_WAIT_MS), "%s, %s: it is renewed when that is over",
-           held[i].program, s->name);
+        ok(member_had(held[i].m, SFID_EVENT_RENEWED, held[i].renewed + 1, TAP_WAIT_MS),
+           "%s, %s: it is renewed when that is over", held[i].program, s->name);
 }
 
 static void test_holders(void) {
@@ -253,7 +272,8 @@ static void test_holders(void) {
         struct member *m = held[i].m;
         is_i64(atomic_load(&m->errors), 0, "%s: no call failed in all that time", held[i].program);
         is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: and no pid was lost", held[i].program);
-        diag("figure: %s: longest gap of the holder %" PRId64 " ms", held[i].program, atomic_load(&m->gap_ms));
+        diag("figure: %s: longest gap of the holder %" PRId64 " ms", held[i].program,
+             atomic_load(&m->gap_ms));
         is_i64(member_end(m), 0, "%s: it ends well", held[i].program);
         redis_kill(&held[i].r);
     }
@@ -262,11 +282,13 @@ static void test_holders(void) {
 /* ---- those that take a restart ------------------------------------------- */
 
 static void test_loading(void) {
-    static const char *const slowly[] = {"--key-load-delay", "300", "--loading-process-events-interval-bytes", "1024"};
+    static const char *const slowly[] = {"--key-load-delay", "300",
+                                         "--loading-process-events-interval-bytes", "1024"};
     struct redis r;
     char url[300];
     redis_start(&r, program, "loading", REDIS_LOADING, NULL);
-    reply_free(redis_ask(&r, "EVAL", "for i = 1, 20000 do redis.call('SET', i, 'value') end", "0", NULL));
+    reply_free(
+        redis_ask(&r, "EVAL", "for i = 1, 20000 do redis.call('SET', i, 'value') end", "0", NULL));
     redis_do(&r, "SAVE", NULL);
     for (size_t i = 0; i < COUNT_OF(slowly); i++)
         snprintf(r.args[i], sizeof r.args[i], "%s", slowly[i]);
@@ -278,13 +300,16 @@ static void test_loading(void) {
     redis_kill(&r);
 }
 
-static bool meets_misconf(void *arg) { return strncmp(redis_text(arg, "SET", "a", "b", NULL), "-MISCONF ", 9) == 0; }
+static bool meets_misconf(void *arg) {
+    return strncmp(redis_text(arg, "SET", "a", "b", NULL), "-MISCONF ", 9) == 0;
+}
 
 /* It cannot save, and takes no more writes. */
 static void test_misconf(void) {
     struct redis r;
     char url[300], moved[120], what[60];
-    redis_start(&r, program, "misconf", REDIS_PORT, "--logfile", "/dev/null", "--save", "3600 100000", NULL);
+    redis_start(&r, program, "misconf", REDIS_PORT, "--logfile", "/dev/null", "--save",
+                "3600 100000", NULL);
     snprintf(url, sizeof url, "redis://127.0.0.1:%d", r.port);
     snprintf(moved, sizeof moved, "127.0.0.1:%d", r.port);
     redis_do(&r, "DBSIZE", NULL); /* the connection is there before its socket goes */

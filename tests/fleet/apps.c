@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A hundred apps in one process, half of them on one server and half on another: one background thread renews them all. A server
- * that does not answer ends no window of the other one's apps: they are renewed on, by a few more threads, which are gone once it
- * answers again; and its own apps go on then.
+ * A hundred apps in one process, half of them on one server and half on another: one background
+ * thread renews them all. A server that does not answer ends no window of the other one's apps:
+ * they are renewed on, by a few more threads, which are gone once it answers again; and its own
+ * apps go on then.
  */
 #include "support/fleet.h"
 #include "support/local.h"
@@ -79,8 +80,8 @@ static bool is_alone(void *unused) {
 }
 
 /*
- * On a busy host some turn of a hundred apps is always late, and a helper stays for it: so apps are closed until the others are few
- * enough. How many are left?
+ * On a busy host some turn of a hundred apps is always late, and a helper stays for it: so apps are
+ * closed until the others are few enough. How many are left?
  */
 static int left_alone(void) {
     enum { EACH_MS = TAP_WAIT_MS / 10 };
@@ -124,9 +125,11 @@ static void test_apps(struct redis *r) {
 
     redis_pause(r);
     note_renewals();
-    ok(tap_wait_until(second_half_renewed, NULL, TAP_WAIT_MS), "one server hangs: the other's apps are renewed, without a call");
+    ok(tap_wait_until(second_half_renewed, NULL, TAP_WAIT_MS),
+       "one server hangs: the other's apps are renewed, without a call");
     note_renewals();
-    ok(tap_wait_until(second_half_renewed, r, TAP_WAIT_MS), "one server hangs: and while IDs are generated");
+    ok(tap_wait_until(second_half_renewed, r, TAP_WAIT_MS),
+       "one server hangs: and while IDs are generated");
     is_i64(apps.failed, 0, "one server hangs: no call of theirs fails");
     in_time(apps.longest, CALL_MS, "one server hangs: or waits for a renewal");
     const int more = threads_of_ours();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A fleet that starts together: as many processes as there are pids, two threads each, all draw. Each gets a pid of its own,
- * no ID comes twice, and the server is asked once per process and heartbeat. When all have closed nothing of them is left:
- * no registration, and each pid can be claimed at once.
+ * A fleet that starts together: as many processes as there are pids, two threads each, all draw.
+ * Each gets a pid of its own, no ID comes twice, and the server is asked once per process and
+ * heartbeat. When all have closed nothing of them is left: no registration, and each pid can be
+ * claimed at once.
  *
  * Sizes: 16 processes, 6 s (long: 64, 30 s; sanitizer: 6, 5 s).
  */
@@ -45,7 +46,8 @@ static void check_open(struct member *all, size_t n) {
     is_u64(failed, 0, "%zu processes that start together all get a pid", n);
     is_u64(shared, 0, "as many pids as processes");
     const int64_t middle = median(opens, n);
-    diag("figure: open: median %" PRId64 " ms, longest %" PRId64 " ms of %zu", middle, opens[n - 1], n);
+    diag("figure: open: median %" PRId64 " ms, longest %" PRId64 " ms of %zu", middle, opens[n - 1],
+         n);
 }
 
 struct renewing {
@@ -63,8 +65,9 @@ static bool all_have_renewed(void *arg) {
 }
 
 /*
- * Each renews a heartbeat after the last renewal, up to a tenth earlier: in a time T that is T / 0.9 H times, and one more for
- * where T begins, which is before the count does. Nobody needs twice as long.
+ * Each renews a heartbeat after the last renewal, up to a tenth earlier: in a time T that is T /
+ * 0.9 H times, and one more for where T begins, which is before the count does. Nobody needs twice
+ * as long.
  */
 static void check_load(struct redis *r, struct member *all, size_t n, int heartbeats) {
     const uint32_t heartbeat_ms = all->opt.heartbeat_ms;
@@ -73,17 +76,22 @@ static void check_load(struct redis *r, struct member *all, size_t n, int heartb
     redis_do(r, "CONFIG", "RESETSTAT", NULL);
     for (size_t i = 0; i < n; i++)
         w.least[i] = events_of(&all[i], SFID_EVENT_RENEWED) + heartbeats;
-    ok(tap_wait_until(all_have_renewed, &w, (unsigned)heartbeats * heartbeat_ms + TAP_WAIT_MS), "each process renews");
+    ok(tap_wait_until(all_have_renewed, &w, (unsigned)heartbeats * heartbeat_ms + TAP_WAIT_MS),
+       "each process renews");
     const struct took took = took_since(begin);
     const uint64_t calls = evals(r);
-    const double passed = (double)(tap_now_ms() - begin) / heartbeat_ms, most = (double)n * (passed / 0.9 + 1);
-    diag("figure: %" PRIu64 " scripts for %zu processes in %.1f heartbeats: %.3f per process and heartbeat", calls, n, passed,
-         (double)calls / (double)n / passed);
-    ok((double)calls <= most, "after the claims at most %.0f scripts: one per process and heartbeat", most);
+    const double passed = (double)(tap_now_ms() - begin) / heartbeat_ms,
+                 most = (double)n * (passed / 0.9 + 1);
+    diag("figure: %" PRIu64
+         " scripts for %zu processes in %.1f heartbeats: %.3f per process and heartbeat",
+         calls, n, passed, (double)calls / (double)n / passed);
+    ok((double)calls <= most,
+       "after the claims at most %.0f scripts: one per process and heartbeat", most);
     in_time(took, 2 * (int64_t)heartbeats * heartbeat_ms, "and no less than every two heartbeats");
 }
 
-/* What members take for their windows the server has granted: the limit on its record, which only rises, is no lower. */
+/* What members take for their windows the server has granted: the limit on its record, which only
+ * rises, is no lower. */
 static void check_windows(struct redis *r, const struct member *all, size_t n) {
     char record[RECORD];
     unsigned beyond = 0, strange = 0;
@@ -111,7 +119,8 @@ static void end_all(struct member *all, size_t n) {
         renewals += all[i].status.renewals;
         longest = took_longer(longest, all[i].close);
     }
-    diag("figure: %" PRIi64 " IDs, %" PRIu64 " renewals; the longest close %" PRId64 " ms", ids, renewals, longest.ms);
+    diag("figure: %" PRIi64 " IDs, %" PRIu64 " renewals; the longest close %" PRId64 " ms", ids,
+         renewals, longest.ms);
     is_u64(bad, 0, "all end well");
     is_i64(errors, 0, "no call fails");
     in_time(longest, CLOSE_MS, "each close is over within two seconds");
@@ -127,7 +136,8 @@ static uint64_t count_registrations(struct redis *r) {
         struct reply *reply = redis_ask(r, "SCAN", cursor, "COUNT", "1000", NULL);
         snprintf(cursor, sizeof cursor, "%s", reply->list[0].text);
         for (size_t i = 0; i < reply->list[1].count; i++)
-            n += strncmp(reply->list[1].list[i].text, "sfid:together:", strlen("sfid:together:")) == 0;
+            n += strncmp(reply->list[1].list[i].text, "sfid:together:", strlen("sfid:together:")) ==
+                 0;
         reply_free(reply);
     } while (strcmp(cursor, "0") != 0);
     return n;

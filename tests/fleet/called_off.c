@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * In a cluster, the app's slot begins to move to a node, and the move is called off. Nothing may be left at that node: it would
- * pass for the current hash when the slot comes there after all, past its q and without the records of those who hold a pid.
+ * In a cluster, the app's slot begins to move to a node, and the move is called off. Nothing may be
+ * left at that node: it would pass for the current hash when the slot comes there after all, past
+ * its q and without the records of those who hold a pid.
  *
- * Two things prevent that: the client does not follow ASK, and the script answers MOVING where the slot is only being imported.
- * Without the look for `[slot-<-` in the script's place(), the question with ASKING below leaves a hash at the node; then
- * the newcomer at the end is granted the pid that the holder draws from, and the checker finds duplicates. The config epoch does
- * not help: the node has the highest before, so taking the slot does not raise it.
+ * Two things prevent that: the client does not follow ASK, and the script answers MOVING where the
+ * slot is only being imported. Without the look for `[slot-<-` in the script's place(), the
+ * question with ASKING below leaves a hash at the node; then the newcomer at the end is granted the
+ * pid that the holder draws from, and the checker finds duplicates. The config epoch does not help:
+ * the node has the highest before, so taking the slot does not raise it.
  */
 #include "support/fleet.h"
 
@@ -16,7 +18,14 @@
 #define LAYOUT "39:6:14/10ms"
 #define APP "{off}"
 
-enum { TTL = 4000, HEARTBEAT = 1000, BUDGET = 500, PID = 5, NODE_TIMEOUT_MS = 5000, BEARS_MS = 1000 };
+enum {
+    TTL = 4000,
+    HEARTBEAT = 1000,
+    BUDGET = 500,
+    PID = 5,
+    NODE_TIMEOUT_MS = 5000,
+    BEARS_MS = 1000
+};
 
 struct scene {
     struct cluster c;
@@ -50,8 +59,9 @@ static const char *claim_asking(struct scene *s, int node) {
     snprintf(now, sizeof now, "%" PRIi64, wall_ns() / NS_PER_MS);
     char *script = files_text(LEASE_SCRIPT);
     redis_do(r, "ASKING", NULL);
-    const char *answer = redis_text(r, "EVAL", script, "1", "sfid:" APP, "claim", "39:6:14", epoch, "10", "4000", "500", now, "0",
-                                    "5", "5", "1", "0", "0", "0", "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
+    const char *answer = redis_text(r, "EVAL", script, "1", "sfid:" APP, "claim", "39:6:14", epoch,
+                                    "10", "4000", "500", now, "0", "5", "5", "1", "0", "0", "0",
+                                    "5", "0000000000000001", "asking:0:0123456789abcdef", NULL);
     free(script);
     return answer;
 }
@@ -71,7 +81,8 @@ static void call_off(struct scene *s) {
 static void test_called_off(struct scene *s, struct member *first) {
     begin_move(s);
     first->opt.open_timeout_ms = 600;
-    is_i64(member_open_in_vain(first), SFID_EREDIS, "while the slot moves a newcomer does not open: %s", first->text);
+    is_i64(member_open_in_vain(first), SFID_EREDIS,
+           "while the slot moves a newcomer does not open: %s", first->text);
     member_end(first);
     const char *said = claim_asking(s, s->other);
     if (!ok(strstr(said, "MOVING") != NULL, "a claim with ASKING is answered MOVING"))
@@ -88,14 +99,16 @@ static void give_slot(struct scene *s) {
 static void test_given(struct scene *s, struct member *holder, struct member *newcomer) {
     redis_do(&s->c.node[s->owner], "FLUSHALL", NULL);
     newcomer->opt.on_unknown = SFID_WAIT_OUT;
-    newcomer->opt.open_timeout_ms = 2 * TTL; /* the wait for windows that a server may have forgotten is over then */
+    /* the wait for windows that a server may have forgotten is over then */
+    newcomer->opt.open_timeout_ms = 2 * TTL;
     on_host(&newcomer->opt, 1);
     give_slot(s);
     member_start(newcomer);
     ok(flag_wait(&newcomer->opened, 1, 2 * TTL + TAP_WAIT_MS), "the newcomer's open is over");
     ok(newcomer->rc < 0, "the newcomer does not get the holder's pid: %s", newcomer->text);
     ok(member_draws(holder, 100, TAP_WAIT_MS), "the holder draws on");
-    is_i64(cluster_next_owner(&s->c, s->number, s->owner, STACK_WAIT_MS), s->other, "the other node has the slot");
+    is_i64(cluster_next_owner(&s->c, s->number, s->owner, STACK_WAIT_MS), s->other,
+           "the other node has the slot");
     member_is_well(holder, "the holder");
     is_i64(events_of(holder, SFID_EVENT_LOST), 0, "and it lost nothing");
     member_end(newcomer);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything at once, at random: processes of four hosts whose clocks differ from the server's and jump are killed, closed,
- * stopped and started again, more of them than there are pids; the server is stopped, flushed, killed and comes back empty, and
- * its own clock jumps within the skew budget. No ID comes twice, none lies outside its process's windows, and no two windows of
- * a pid overlap.
+ * Everything at once, at random: processes of four hosts whose clocks differ from the server's and
+ * jump are killed, closed, stopped and started again, more of them than there are pids; the server
+ * is stopped, flushed, killed and comes back empty, and its own clock jumps within the skew budget.
+ * No ID comes twice, none lies outside its process's windows, and no two windows of a pid overlap.
  *
  * Sizes: 8 s (long: 120 s for each server; sanitizer: 8 s).
  */
@@ -13,7 +13,15 @@
 #define LAYOUT "39:3:14/10ms"
 #define APP "chaos"
 
-enum { MEMBERS = 7, PIDS = 5, HOSTS = 4, TTL = 2000, HEARTBEAT = 400, BUDGET = 500, SERVER_OFF_MS = BUDGET / 2 - 50 };
+enum {
+    MEMBERS = 7,
+    PIDS = 5,
+    HOSTS = 4,
+    TTL = 2000,
+    HEARTBEAT = 400,
+    BUDGET = 500,
+    SERVER_OFF_MS = BUDGET / 2 - 50
+};
 
 static uint64_t rng;
 
@@ -37,7 +45,9 @@ struct chaos {
 
 static uint64_t up_to(uint64_t n) { return draw_random(&rng) % n; }
 
-static void jump(struct member *m) { atomic_store(&m->clock_offset_ns, ((int64_t)up_to(2 * 900) - 900) * NS_PER_MS); }
+static void jump(struct member *m) {
+    atomic_store(&m->clock_offset_ns, ((int64_t)up_to(2 * 900) - 900) * NS_PER_MS);
+}
 
 static void start_life(struct chaos *c, unsigned i) {
     if (up_to(2))
@@ -75,7 +85,9 @@ static void attend_member(struct chaos *c, unsigned i) {
     if (!atomic_load(&m->opened) && now < c->now[i].spared_till)
         return;
     if (now >= c->now[i].ends_at) {
-        end_life(c, i, c->now[i].goes_on_at != 0 || !atomic_load(&m->opened) || c->server_goes_on_at || up_to(2));
+        end_life(c, i,
+                 c->now[i].goes_on_at != 0 || !atomic_load(&m->opened) || c->server_goes_on_at ||
+                     up_to(2));
         start_life(c, i);
     } else if (up_to(400) == 0) {
         jump(m);
@@ -123,7 +135,9 @@ static void attend_server(struct chaos *c) {
 }
 
 /* Their clocks differ, and processes get pids and draw all the while. */
-static bool has_raged(const struct chaos *c) { return c->skew_ms > 100 && c->with_pid >= 10 && c->ids >= 1000; }
+static bool has_raged(const struct chaos *c) {
+    return c->skew_ms > 100 && c->with_pid >= 10 && c->ids >= 1000;
+}
 
 /* For so long; and on until there was enough of it. */
 static void rage(struct chaos *c, int64_t for_ns) {
@@ -165,11 +179,14 @@ static struct member *make_members(struct redis *r) {
 static void test_chaos(struct redis *r) {
     struct chaos c = {.r = r, .all = make_members(r)};
     rage(&c, (int64_t)sized(8, 120, 8) * 1000 * NS_PER_MS);
-    diag("figure: %u lives, %u got a pid; %u kills, %u closes, %u stops, %u clock jumps, %u pids lost; %" PRIi64 " IDs, %" PRIi64
-         " refused calls",
-         c.lives, c.with_pid, c.kills, c.closes, c.stops, c.jumps, c.lost, c.ids, c.errors);
-    diag("figure: the server: %u times flushed, %u killed, %u stopped; a host's clock up to %" PRIi64 " ms away", c.flushes,
-         c.restarts, c.pauses, c.skew_ms);
+    diag(
+        "figure: %u lives, %u got a pid; %u kills, %u closes, %u stops, %u clock jumps, %u pids lost; %" PRIi64
+        " IDs, %" PRIi64 " refused calls",
+        c.lives, c.with_pid, c.kills, c.closes, c.stops, c.jumps, c.lost, c.ids, c.errors);
+    diag(
+        "figure: the server: %u times flushed, %u killed, %u stopped; a host's clock up to %" PRIi64
+        " ms away",
+        c.flushes, c.restarts, c.pauses, c.skew_ms);
     ok(c.skew_ms > 100, "their clocks do differ");
     ok(c.with_pid >= 10 && c.ids >= 1000, "processes get pids and draw all the while");
     judge(LAYOUT, "per-file", UINT64_MAX, "chaos");

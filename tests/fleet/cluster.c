@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that lease from a cluster, while replicas take over in each way that they can, the app's slot moves to another node,
- * and nobody has it: no ID comes twice, and no call fails.
+ * Processes that lease from a cluster, while replicas take over in each way that they can, the
+ * app's slot moves to another node, and nobody has it: no ID comes twice, and no call fails.
  *
  * Sizes: 16 processes on one server (long: 32 on each; sanitizer: 6).
  */
@@ -85,7 +85,8 @@ static void test_failover(struct scene *s, const char *how) {
     need(next >= 0, "%s: no failover %s", s->program, how);
     ok(agrees && crowd_follows(&s->crowd), "%s, failover %s: everybody follows", s->program, how);
     crowd_is_well(&s->crowd, how);
-    diag("figure: %s, failover %s: all have renewed at the next node after %" PRIi64 " ms", s->program, how, tap_now_ms() - began);
+    diag("figure: %s, failover %s: all have renewed at the next node after %" PRIi64 " ms",
+         s->program, how, tap_now_ms() - began);
     s->owner = next;
 }
 
@@ -104,9 +105,9 @@ static void count_failed(struct scene *s) {
 }
 
 /*
- * While it moves, the node that has the hash still grants what it finds all keys for. A script may not use a key that is not
- * there while its slot is moving: a newcomer has to wait for the end of it. The other node grants nothing before it owns the
- * slot, even if it has all keys.
+ * While it moves, the node that has the hash still grants what it finds all keys for. A script may
+ * not use a key that is not there while its slot is moving: a newcomer has to wait for the end of
+ * it. The other node grants nothing before it owns the slot, even if it has all keys.
  */
 static void midway(void *arg, int step) {
     struct scene *s = arg;
@@ -118,18 +119,19 @@ static void midway(void *arg, int step) {
            "%s, slot moving: who comes new is told to wait: %s", s->program, s->newcomer->text);
         lasted(s->newcomer->open, WAITED_MS, "%s, slot moving: and does", s->program);
         member_end(s->newcomer);
-        ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS), "%s, slot moving: everybody renews where the keys are",
-           s->program);
+        ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS),
+           "%s, slot moving: everybody renews where the keys are", s->program);
         break;
     case CLUSTER_ALL_BUT_ONE:
         count_failed(s);
-        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS), "%s, slot half moved: renewals have to wait", s->program);
+        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS),
+           "%s, slot half moved: renewals have to wait", s->program);
         break;
     default:
         count_failed(s);
         crowd_note(&s->crowd);
-        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS), "%s, slot moving: the node that has all keys grants nothing yet",
-           s->program);
+        ok(tap_wait_until(somebody_fails, s, TAP_WAIT_MS),
+           "%s, slot moving: the node that has all keys grants nothing yet", s->program);
     }
 }
 
@@ -153,7 +155,8 @@ static bool says_down(void *arg) {
     for (unsigned i = 0; i < s->crowd.n; i++) {
         const struct member *m = &s->crowd.m[i];
         for (int k = s->from[i]; k < atomic_load(&m->events) && k < EVENTS_KEPT; k++)
-            if (m->seen[k].kind == SFID_EVENT_RENEW_FAILED && strstr(m->seen[k].text, "CLUSTERDOWN"))
+            if (m->seen[k].kind == SFID_EVENT_RENEW_FAILED &&
+                strstr(m->seen[k].text, "CLUSTERDOWN"))
                 return true;
     }
     return false;
@@ -177,7 +180,8 @@ static void test_down(struct scene *s) {
     s->owner = cluster_owner(&s->c, s->slot);
 }
 
-/* The owner dies; and a seed that is down, and one that has not the slot, lead to who has it then. */
+/* The owner dies; and a seed that is down, and one that has not the slot, lead to who has it
+ * then. */
 static void test_killed(struct scene *s) {
     char seeds[120];
     const sfid_options opt = scene_options(s, "untagged");
@@ -186,13 +190,15 @@ static void test_killed(struct scene *s) {
     crowd_note(&s->crowd);
     redis_kill(&s->c.node[former]);
     s->owner = cluster_next_owner(&s->c, s->slot, former, STACK_WAIT_MS);
-    ok(s->owner >= 0 && crowd_follows(&s->crowd), "%s, owner killed: everybody follows to its replica", s->program);
+    ok(s->owner >= 0 && crowd_follows(&s->crowd),
+       "%s, owner killed: everybody follows to its replica", s->program);
     crowd_is_well(&s->crowd, "owner killed");
     const int other = cluster_other_master(&s->c, s->owner);
-    snprintf(seeds, sizeof seeds, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d?registration=off", s->c.node[former].port,
-             s->c.node[other].port);
+    snprintf(seeds, sizeof seeds, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d?registration=off",
+             s->c.node[former].port, s->c.node[other].port);
     m->opt.store = seeds;
-    is_i64(member_open_one(m), 0, "%s: a seed that is down does not matter: %s", s->program, m->text);
+    is_i64(member_open_one(m), 0, "%s: a seed that is down does not matter: %s", s->program,
+           m->text);
     member_end(m);
 }
 

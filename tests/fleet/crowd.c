@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An app with next to no pid left: with 2000 of 2048 taken an open gets one within so many questions as a search of 128 pids
- * each takes, wherever the free ones lie; with all of them taken it says so in time, names machines that have them, and the time
- * of day when the first comes free. One that waits long enough gets that, and not before.
+ * An app with next to no pid left: with 2000 of 2048 taken an open gets one within so many
+ * questions as a search of 128 pids each takes, wherever the free ones lie; with all of them taken
+ * it says so in time, names machines that have them, and the time of day when the first comes free.
+ * One that waits long enough gets that, and not before.
  *
- * Sizes: 6 opens for each of 3 ways to lie (long: 16), 12 opens in vain at once (long: 40; sanitizer: 6).
+ * Sizes: 6 opens for each of 3 ways to lie (long: 16), 12 opens in vain at once (long: 40;
+ * sanitizer: 6).
  */
 #include "support/fleet.h"
 
@@ -37,7 +39,8 @@ static sfid_options any_pid(struct redis *r) {
 
 /* ---- filling -------------------------------------------------------------- */
 
-/* The app is made by the library; then its hash gets records as src/lease/lease.lua writes them. Its index knows none of them. */
+/* The app is made by the library; then its hash gets records as src/lease/lease.lua writes them.
+ * Its index knows none of them. */
 static void forget_index(struct redis *r) { redis_do(r, "HDEL", "sfid:" APP, "i0", NULL); }
 
 static void make_app(struct redis *r) {
@@ -48,8 +51,9 @@ static void make_app(struct redis *r) {
 }
 
 /*
- * All pids but those that are free, until so many ticks from now; the first 1500 by machine alpha, the rest by beta. A record
- * that a process left when it closed may be deleted once its last tick has passed.
+ * All pids but those that are free, until so many ticks from now; the first 1500 by machine alpha,
+ * the rest by beta. A record that a process left when it closed may be deleted once its last tick
+ * has passed.
  */
 static uint64_t take_pids(struct redis *r, const bool is_free[PIDS], uint64_t ticks) {
     tick_passes(&layout, tick_now(&layout), TAP_WAIT_MS);
@@ -59,8 +63,8 @@ static uint64_t take_pids(struct redis *r, const bool is_free[PIDS], uint64_t ti
     size_t n = 2;
     for (int pid = 0; pid < PIDS; pid++) {
         snprintf(fields[pid], sizeof fields[pid], "%d", pid);
-        snprintf(records[pid], sizeof records[pid], "%011" PRIu64 " %016x %s:%d:%016x", limit, pid + 1u,
-                 pid < ALPHA ? "alpha-8kq2" : "beta-77xy", pid, pid + 7u);
+        snprintf(records[pid], sizeof records[pid], "%011" PRIu64 " %016x %s:%d:%016x", limit,
+                 pid + 1u, pid < ALPHA ? "alpha-8kq2" : "beta-77xy", pid, pid + 7u);
         if (is_free && is_free[pid]) {
             redis_do(r, "HDEL", "sfid:" APP, fields[pid], NULL);
             continue;
@@ -76,7 +80,8 @@ static uint64_t take_pids(struct redis *r, const bool is_free[PIDS], uint64_t ti
 static void set_limit(struct redis *r, int pid, uint64_t limit) {
     char field[8], record[80];
     snprintf(field, sizeof field, "%d", pid);
-    snprintf(record, sizeof record, "%011" PRIu64 " 0000000000000001 gamma-03pw:0:00000000000000aa", limit);
+    snprintf(record, sizeof record, "%011" PRIu64 " 0000000000000001 gamma-03pw:0:00000000000000aa",
+             limit);
     redis_do(r, "HSET", "sfid:" APP, field, record, NULL);
     forget_index(r);
 }
@@ -119,8 +124,10 @@ static void test_few_left(struct redis *r, enum way way, const char *what) {
     }
     is_u64(failed, 0, "%s: with 2000 of 2048 taken each open gets a pid", what);
     is_u64(taken, 0, "%s: one that is free", what);
-    ok(most >= 1 && most <= PIDS / STEP + 1, "%s: after %d questions at most", what, PIDS / STEP + 1);
-    diag("figure: %s: at most %" PRIu64 " scripts for an open, the longest took %" PRId64 " ms", what, most, longest);
+    ok(most >= 1 && most <= PIDS / STEP + 1, "%s: after %d questions at most", what,
+       PIDS / STEP + 1);
+    diag("figure: %s: at most %" PRIu64 " scripts for an open, the longest took %" PRId64 " ms",
+         what, most, longest);
     for (unsigned i = 0; i < n; i++)
         failed += member_end(&all[i]) != 0;
     is_u64(failed, 0, "%s: all end well", what);
@@ -136,7 +143,8 @@ static void time_of_day(uint64_t tick, char out[16]) {
 }
 
 static bool says_who_and_when(const char *text, const char *when) {
-    return strstr(text, "alpha-8kq2 (256) and others") && strstr(text, when); /* it asks for 256 of them */
+    /* it asks for 256 of them */
+    return strstr(text, "alpha-8kq2 (256) and others") && strstr(text, when);
 }
 
 static void test_none_left(struct redis *r) {
@@ -147,19 +155,23 @@ static void test_none_left(struct redis *r) {
     set_limit(r, 1999, now + SOON_TICKS);
     time_of_day(now + SOON_TICKS, when);
     m->opt.open_timeout_ms = IN_VAIN_MS;
-    for (int tries = 1; member_open_one(m) == SFID_ENOPID && !says_who_and_when(m->text, when) && tries < TRIES; tries++)
+    for (int tries = 1;
+         member_open_one(m) == SFID_ENOPID && !says_who_and_when(m->text, when) && tries < TRIES;
+         tries++)
         member_end(m); /* its last question came too late */
     is_i64(m->rc, SFID_ENOPID, "with all taken: SFID_ENOPID");
     diag("%s", m->text);
     diag("figure: with all taken: given up after %" PRId64 " ms of %d", m->open.ms, IN_VAIN_MS);
     lasted(m->open, IN_VAIN_MS - 100, "after open_timeout_ms");
     in_time(m->open, IN_VAIN_MS + OVER_MS, "and no more than a second later");
-    if (!ok(says_who_and_when(m->text, when), "its text names a machine and when the first pid comes free"))
+    if (!ok(says_who_and_when(m->text, when),
+            "its text names a machine and when the first pid comes free"))
         diag("not \"%s\" or not alpha-8kq2 (256) and others", when);
     is_i64(member_end(m), 0, "and the process ends well");
 }
 
-/* Questions of this kind that the server has answered since SLOWLOG RESET: entries are number, time, duration, words, … */
+/* Questions of this kind that the server has answered since SLOWLOG RESET: entries are number,
+ * time, duration, words, … */
 static unsigned asked(struct redis *r, const char *kind) {
     struct reply *log = redis_ask(r, "SLOWLOG", "GET", "1000", NULL);
     unsigned n = 0;
@@ -172,7 +184,8 @@ static unsigned asked(struct redis *r, const char *kind) {
     return n;
 }
 
-/* Whether the server stands still from the moment on that the member has looked; its open is over then. */
+/* Whether the server stands still from the moment on that the member has looked; its open is over
+ * then. */
 static bool cut_short(struct redis *r, struct member *m) {
     redis_do(r, "SLOWLOG", "RESET", NULL);
     member_start(m);
@@ -186,42 +199,52 @@ static bool cut_short(struct redis *r, struct member *m) {
     return has_looked && early;
 }
 
-/* The server stands still before the last question, for which there is less time than it may take: that says nothing new. */
+/* The server stands still before the last question, for which there is less time than it may take:
+ * that says nothing new. */
 static void test_cut_short(struct redis *r) {
     const sfid_options opt = any_pid(r);
     struct member *m = members_new(1, &opt);
-    m->opt.open_timeout_ms = 2250; /* after its first question it waits for 2 s, and a question may take 300 ms */
+    /* after its first question it waits for 2 s, and a question may take 300 ms */
+    m->opt.open_timeout_ms = 2250;
     fleet_timeout(&m->opt, r, 300);
     redis_do(r, "CONFIG", "SET", "slowlog-log-slower-than", "0", NULL);
     redis_do(r, "CONFIG", "SET", "slowlog-max-len", "1000", NULL);
     bool cut = false;
     for (int tries = 0; !cut && tries < TRIES; tries++) {
         if (m->child)
-            member_end(m); /* the server stood still too late for this one, or the time was over before it looked */
+            /* the server stood still too late for this one, or the time was over before it
+             * looked */
+            member_end(m);
         cut = cut_short(r, m);
     }
     ok(cut, "a last question, cut short: it has searched, looked at who has the pids, and asks");
     is_i64(m->rc, SFID_ENOPID, "a last question, cut short: there still is no pid");
-    if (!ok(strstr(m->text, "alpha-8kq2 (256)") && strstr(m->text, "becomes free"), "a last question, cut short: the text stays"))
+    if (!ok(strstr(m->text, "alpha-8kq2 (256)") && strstr(m->text, "becomes free"),
+            "a last question, cut short: the text stays"))
         diag("%s", m->text);
     is_i64(member_end(m), 0, "a last question, cut short: ends well");
 }
 
 static bool has_words(const struct member *m) {
-    const bool has = m->rc == SFID_ENOPID && strstr(m->text, "alpha-8kq2") && strstr(m->text, "becomes free");
+    const bool has =
+        m->rc == SFID_ENOPID && strstr(m->text, "alpha-8kq2") && strstr(m->text, "becomes free");
     if (!has)
         diag("%u ms: %d: %s", m->opt.open_timeout_ms, m->rc, m->text);
     return has;
 }
 
-static int64_t over_ms(const struct member *m) { return m->open.ms - m->open.stood_ms - m->opt.open_timeout_ms; }
+static int64_t over_ms(const struct member *m) {
+    return m->open.ms - m->open.stood_ms - m->opt.open_timeout_ms;
+}
 
 static int latest_last(const void *a, const void *b) {
-    const int64_t x = over_ms(*(const struct member *const *)a), y = over_ms(*(const struct member *const *)b);
+    const int64_t x = over_ms(*(const struct member *const *)a),
+                  y = over_ms(*(const struct member *const *)b);
     return (x > y) - (x < y);
 }
 
-/* Whenever the last question comes before the end of its time: the answer is the same. A thread that is late for it tries again. */
+/* Whenever the last question comes before the end of its time: the answer is the same. A thread
+ * that is late for it tries again. */
 static void test_in_vain(struct redis *r) {
     const sfid_options opt = any_pid(r);
     const unsigned n = (unsigned)sized(12, MOST_VAIN, 6);
@@ -240,7 +263,8 @@ static void test_in_vain(struct redis *r) {
     }
     qsort(by_lateness, n, sizeof *by_lateness, latest_last);
     const struct member *middle = by_lateness[n / 2], *latest = by_lateness[n - 1];
-    diag("figure: in vain: the latest %" PRId64 " ms after its time, half of them %" PRId64, over_ms(latest), over_ms(middle));
+    diag("figure: in vain: the latest %" PRId64 " ms after its time, half of them %" PRId64,
+         over_ms(latest), over_ms(middle));
     in_time(middle->open, middle->opt.open_timeout_ms + MOST_OVER_MS,
             "half of them a quarter of a second after their time at most");
     in_time(latest->open, latest->opt.open_timeout_ms + OVER_MS, "all of them within a second");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sfid_open() keeps to open_timeout_ms: in each store and kind of open, with processes that stay in every door, with a disk whose
- * syncs are slow, and with a server that says nothing. All opens of one condition run at once. Cells of tests/options that share
- * the code of others are tried once, with a process in every door.
+ * sfid_open() keeps to open_timeout_ms: in each store and kind of open, with processes that stay in
+ * every door, with a disk whose syncs are slow, and with a server that says nothing. All opens of
+ * one condition run at once. Cells of tests/options that share the code of others are tried once,
+ * with a process in every door.
  *
- * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's.
+ * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead
+ * of the system's.
  */
 #include "support/cells.h"
 #include "support/fleet.h"
@@ -13,7 +15,8 @@
 #include <ftw.h>
 #include <sys/syscall.h>
 
-/* SYNC_MS: of a slow disk. AFTER_MS: what an open may take once its time is over, with half a dozen others beside it. */
+/* SYNC_MS: of a slow disk. AFTER_MS: what an open may take once its time is over, with half a dozen
+ * others beside it. */
 enum { SYNC_MS = 300, AFTER_MS = 1000 };
 
 /* Of the command: sysexits.h. */
@@ -30,7 +33,8 @@ enum { ONCE_MS = 1000 };
 #define POOL "pool:1-7=unix://low:pw@%1$s 8-15=unix://high:pw@%1$s"
 #define SHARED_POOL "pool:1-7=unix://low:pw@%1$s?share=1 8-15=unix://high:pw@%1$s?share=1"
 
-/* A store and a kind of open, as in tests/options; the store's text. Redis stands where the server's URL goes. */
+/* A store and a kind of open, as in tests/options; the store's text. Redis stands where the
+ * server's URL goes. */
 static const struct kind {
     const char *cell[2], *store;
     int64_t pid; /* -1: any */
@@ -100,7 +104,8 @@ static sfid_wide_layout uuids;
 static bool serves;
 
 static sfid_options options_for(const struct trying *t) {
-    sfid_options opt = options_of(t->app, t->kind->served ? -1 : t->kind->pid, is(t->kind, "wide") ? NULL : &layout);
+    sfid_options opt = options_of(t->app, t->kind->served ? -1 : t->kind->pid,
+                                  is(t->kind, "wide") ? NULL : &layout);
     opt.wide = is(t->kind, "wide") ? &uuids : NULL;
     opt.share = opt.share || is(t->kind, "share");
     opt.store = t->kind->store ? t->store : NULL;
@@ -120,9 +125,10 @@ static int command(void *arg) {
     char listen[300], ms[20];
     snprintf(listen, sizeof listen, "unix:%s/listen-%s", dirs.shm, t->app);
     snprintf(ms, sizeof ms, "%u", t->timeout_ms);
-    execl(sfid_program(), sfid_program(), t->kind->cell[1], serving ? "--listen" : "--grace-ms", serving ? listen : "500", "--app",
-          t->app, t->kind->store ? "--store" : "--pid", t->kind->store ? t->store : "3", "--layout", LAYOUT, "--run-dir", t->run,
-          "--state-dir", t->state, "--timeout-ms", ms, serving ? NULL : "--", "true", NULL);
+    execl(sfid_program(), sfid_program(), t->kind->cell[1], serving ? "--listen" : "--grace-ms",
+          serving ? listen : "500", "--app", t->app, t->kind->store ? "--store" : "--pid",
+          t->kind->store ? t->store : "3", "--layout", LAYOUT, "--run-dir", t->run, "--state-dir",
+          t->state, "--timeout-ms", ms, serving ? NULL : "--", "true", NULL);
     return DIED;
 }
 
@@ -159,7 +165,8 @@ static int stay_in(const char *path, const struct stat *st, int kind, struct FTW
     return 0;
 }
 
-/* An open that has all its time makes the files, and is over: by a close, or by the end of its process. */
+/* An open that has all its time makes the files, and is over: by a close, or by the end of its
+ * process. */
 static int open_once(void *arg) {
     const struct trying *t = arg;
     sfid_options opt = options_for(t);
@@ -187,11 +194,14 @@ static void judge_one(const struct trying *t, const char *what) {
     char name[120];
     snprintf(name, sizeof name, "%s, %s, %s, %s, open_timeout_ms %u", what, NAMES(t->kind),
              t->kind->pid < 0 ? "any pid" : "one pid", t->timeout_ms);
-    diag("figure: %s: %" PRId64 " ms, %d syncs, %d %.90s", name, t->took.ms, t->syncs, t->rc, t->text);
-    /* A disk that takes all the time ends an open that has to ask a server; one that does not has its pid by then. */
+    diag("figure: %s: %" PRId64 " ms, %d syncs, %d %.90s", name, t->took.ms, t->syncs, t->rc,
+         t->text);
+    /* A disk that takes all the time ends an open that has to ask a server; one that does not has
+     * its pid by then. */
     const bool spent = t->kind->served && t->rc < 0;
     if (t->condition == SLOW && spent) {
-        ok(strstr(t->text, "no time was left") && strstr(t->text, "disk"), "%s: fails, and does not blame the server", name);
+        ok(strstr(t->text, "no time was left") && strstr(t->text, "disk"),
+           "%s: fails, and does not blame the server", name);
         lasted(t->took, t->timeout_ms, "%s: which took all the time", name);
     } else if (t->condition == SLOW) {
         is_i64(t->rc, 0, "%s: opens", name);
@@ -205,7 +215,8 @@ static void judge_one(const struct trying *t, const char *what) {
 }
 
 /* Those of one timeout are tried at once. */
-static void meet_within(unsigned timeout_ms, enum condition condition, const char *what, const char *server) {
+static void meet_within(unsigned timeout_ms, enum condition condition, const char *what,
+                        const char *server) {
     struct trying *all = shared_memory(COUNT_OF(kinds) * sizeof *all);
     static unsigned number;
     size_t n = 0;
@@ -215,13 +226,14 @@ static void meet_within(unsigned timeout_ms, enum condition condition, const cha
         if (kinds[i].once && (condition == SLOW || timeout_ms != ONCE_MS))
             continue;
         if (condition == STUCK)
-            need(cell_given("open_timeout_ms", NAMES(&kinds[i])), "tests/options does not name this test for %s, %s",
-                 NAMES(&kinds[i]));
+            need(cell_given("open_timeout_ms", NAMES(&kinds[i])),
+                 "tests/options does not name this test for %s, %s", NAMES(&kinds[i]));
         if (is(&kinds[i], "serve") && !serves) {
             skip(1, "built without libuv");
             continue;
         }
-        all[n] = (struct trying){.kind = &kinds[i], .condition = condition, .timeout_ms = timeout_ms};
+        all[n] =
+            (struct trying){.kind = &kinds[i], .condition = condition, .timeout_ms = timeout_ms};
         prepare(&all[n++], number++, server);
     }
     for (size_t i = 0; i < n; i++)
@@ -244,8 +256,8 @@ int main(void) {
     serves = sfid_has("serve");
     need(sfid_wide_layout_parse("uuid7", &uuids) == 0, "no uuid7");
     setenv("SFID_TEST_NUMBER", "3", 1);
-    redis_start(&r, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user", "high", "on",
-                ">pw", "~sfid:*", "+@all", NULL);
+    redis_start(&r, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*",
+                "+@all", "--user", "high", "on", ">pw", "~sfid:*", "+@all", NULL);
     meet(STUCK, "a process stays in each door", r.socket);
     meet(SLOW, "syncs are slow", r.socket);
     redis_kill(&r);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How a process may end, against what befalls its server at that moment. Its successor in the slot goes on with the same pid, above
- * its IDs, and at once; while the server is silent it asks for 0.3 s first. A gentle end leaves no less than a kill.
+ * How a process may end, against what befalls its server at that moment. Its successor in the slot
+ * goes on with the same pid, above its IDs, and at once; while the server is silent it asks for 0.3
+ * s first. A gentle end leaves no less than a kill.
  *
- * And what nobody may go on with: a lease whose pid was granted to another host meanwhile, by init, SFID_TRUST, or another server
- * under the same name. The successor asks first, and gets another pid.
+ * And what nobody may go on with: a lease whose pid was granted to another host meanwhile, by init,
+ * SFID_TRUST, or another server under the same name. The successor asks first, and gets another
+ * pid.
  */
 #include "draw/page.h"
 #include "support/fleet.h"
@@ -89,17 +91,22 @@ static void play(const struct end *e, const struct befalls *b, unsigned number) 
     struct member *m = members_new(1, &opt);
     snprintf(m->name, sizeof m->name, "%s, %s", e->name, b->name);
     m->live = e->live;
-    must(member_open_one(m) == 0 && (e->live ? atomic_load(&m->ids) > 0 : member_draws(m, 1, TAP_WAIT_MS)), "open: %s", m->text);
+    must(member_open_one(m) == 0 &&
+             (e->live ? atomic_load(&m->ids) > 0 : member_draws(m, 1, TAP_WAIT_MS)),
+         "open: %s", m->text);
     const int64_t pid = atomic_load(&m->pid);
     b->happens(server);
     e->ends(m);
     const int64_t last = atomic_load(&m->last_id);
     if (e->closes) {
-        is_i64(events_of(m, SFID_EVENT_LEFT), b->away, "%s: %s", m->name, b->away ? "it says what it left" : "nothing is left");
-        in_time(m->close, (b->silent ? ASK_MS : 0) + AT_ONCE_MS, "%s: the close takes no longer than it has to", m->name);
+        is_i64(events_of(m, SFID_EVENT_LEFT), b->away, "%s: %s", m->name,
+               b->away ? "it says what it left" : "nothing is left");
+        in_time(m->close, (b->silent ? ASK_MS : 0) + AT_ONCE_MS,
+                "%s: the close takes no longer than it has to", m->name);
     }
     m->live = NULL;
-    if (is_i64(member_open_one(m), 0, "%s: the next one opens", m->name) && member_draws(m, 1, TAP_WAIT_MS)) {
+    if (is_i64(member_open_one(m), 0, "%s: the next one opens", m->name) &&
+        member_draws(m, 1, TAP_WAIT_MS)) {
         is_i64(atomic_load(&m->pid), pid, "%s: with the same pid", m->name);
         ok(atomic_load(&m->first_id) > last, "%s: above the IDs before", m->name);
         in_time(m->first, (b->silent ? ASK_MS : 0) + AT_ONCE_MS, "%s: at once", m->name);
@@ -142,27 +149,32 @@ static void granted_elsewhere(struct redis *r, const struct granted *g, unsigned
         member_kill(m);
     }
     g->happens(r);
-    tick_passes(&layout, tick_now(&layout) + opt.skew_budget_ms / layout.unit_ms + 1, TAP_WAIT_MS); /* as init states */
+    /* as init states */
+    tick_passes(&layout, tick_now(&layout) + opt.skew_budget_ms / layout.unit_ms + 1, TAP_WAIT_MS);
     on_host(&other, 1);
     other.pid_min = other.pid_max = pid;
     other.on_unknown = g->trusts ? SFID_TRUST : SFID_WAIT_OUT;
     if (!g->trusts)
         fleet_app_init(&opt);
     struct member *second = member_drawing(&other);
-    ok(member_open_one(m) == 0 && member_draws(m, 1, TAP_WAIT_MS), "%s: the first slot opens", g->name);
-    ok(atomic_load(&m->pid) != pid, "%s: with another pid than %" PRId64 ", which is granted elsewhere", g->name, pid);
-    ok(member_draws(second, 10, TAP_WAIT_MS) && events_of(second, SFID_EVENT_LOST) == 0, "%s: whose holder loses nothing", g->name);
+    ok(member_open_one(m) == 0 && member_draws(m, 1, TAP_WAIT_MS), "%s: the first slot opens",
+       g->name);
+    ok(atomic_load(&m->pid) != pid,
+       "%s: with another pid than %" PRId64 ", which is granted elsewhere", g->name, pid);
+    ok(member_draws(second, 10, TAP_WAIT_MS) && events_of(second, SFID_EVENT_LOST) == 0,
+       "%s: whose holder loses nothing", g->name);
     ok(atomic_load(&second->first_id) > last, "%s: whose IDs are above those of before", g->name);
     is_i64(member_end(m) + member_end(second), 0, "%s: all end well", g->name);
     fleet_forget();
 }
 
 static void all_granted(struct redis *r) {
-    static const struct granted all[] = {{"killed, a flush, init", false, false, flush},
-                                         {"killed, a flush, SFID_TRUST", false, true, flush},
-                                         {"killed, another server under this name", false, true, begin_anew},
-                                         {"closed while it was gone, init", true, false, begin_anew},
-                                         {"closed while it was gone, SFID_TRUST", true, true, begin_anew}};
+    static const struct granted all[] = {
+        {"killed, a flush, init", false, false, flush},
+        {"killed, a flush, SFID_TRUST", false, true, flush},
+        {"killed, another server under this name", false, true, begin_anew},
+        {"closed while it was gone, init", true, false, begin_anew},
+        {"closed while it was gone, SFID_TRUST", true, true, begin_anew}};
     for (unsigned i = 0; i < COUNT_OF(all); i++)
         granted_elsewhere(r, &all[i], i);
 }
@@ -171,7 +183,8 @@ static void all_granted(struct redis *r) {
 
 static const struct sfid__page *page;
 
-/* The record is closed, and its lease left: from here on the close waits for the server, and has the slot for itself. */
+/* The record is closed, and its lease left: from here on the close waits for the server, and has
+ * the slot for itself. */
 static bool has_left(void *arg) {
     (void)arg;
     return atomic_load(&page->records[0].left) != 0;
@@ -225,8 +238,10 @@ static void test_forked(struct redis *r) {
     is_i64(member_end(m), 0, "forked: it ends well");
     const pid_t child = (pid_t)atomic_load(&m->ids);
     ok(child > 0 && kill(child, 0) == 0, "forked: a child of the close is alive");
-    ok(member_open_one(next) == 0 && member_draws(next, 1, TAP_WAIT_MS), "forked: the next one opens");
-    is_i64(atomic_load(&next->pid), atomic_load(&m->pid), "forked: in the slot that was left: the child has no share of its lock");
+    ok(member_open_one(next) == 0 && member_draws(next, 1, TAP_WAIT_MS),
+       "forked: the next one opens");
+    is_i64(atomic_load(&next->pid), atomic_load(&m->pid),
+           "forked: in the slot that was left: the child has no share of its lock");
     kill(child, SIGKILL);
     redis_resume(r);
     is_i64(member_end(next), 0, "forked: and ends well");
@@ -251,7 +266,8 @@ static int tries_twice(void *arg) {
 
 static void test_refused(struct redis *r, bool closes) {
     const char *what = closes ? "refused behind a close" : "refused behind a kill";
-    sfid_options opt = fleet_lease(r, closes ? "refused-closed" : "refused-killed", FLEET_TTL_MS, HEARTBEAT);
+    sfid_options opt =
+        fleet_lease(r, closes ? "refused-closed" : "refused-killed", FLEET_TTL_MS, HEARTBEAT);
     struct member *m = member_drawing(&opt);
     const int64_t pid = atomic_load(&m->pid);
     if (closes) {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that do not have the script any more, after SCRIPT FLUSH, a restart, a failover: the question is sent again, whole, and
- * then by its SHA-1 again. NOSCRIPT comes before anything runs, so a release after it is done, and once. A user who may not use
- * EVALSHA leases by EVAL, and by EVALSHA again on a connection made after it is permitted; so does a server that has neither EVALSHA
- * nor CLIENT.
+ * Servers that do not have the script any more, after SCRIPT FLUSH, a restart, a failover: the
+ * question is sent again, whole, and then by its SHA-1 again. NOSCRIPT comes before anything runs,
+ * so a release after it is done, and once. A user who may not use EVALSHA leases by EVAL, and by
+ * EVALSHA again on a connection made after it is permitted; so does a server that has neither
+ * EVALSHA nor CLIENT.
  */
 #include "support/faults.h"
 
@@ -131,15 +132,16 @@ static void test_user(struct redis *r) {
 /* As a proxy that has a list of what it passes on. */
 static void test_unknown(const char *program) {
     struct redis r;
-    redis_start(&r, program, "unknown", 0, "--rename-command", "EVALSHA", "hidden-1", "--rename-command", "CLIENT", "hidden-2",
-                NULL);
+    redis_start(&r, program, "unknown", 0, "--rename-command", "EVALSHA", "hidden-1",
+                "--rename-command", "CLIENT", "hidden-2", NULL);
     struct member *m = sha_member("unknown", r.socket);
     m->opt.pid_min = 230;
     m->opt.pid_max = 255;
     member_open_or_die(m);
     ok(renews_twice(m), "EVALSHA and CLIENT unknown: it renews");
     ok(ran(&r, "eval") >= 3, "EVALSHA and CLIENT unknown: by EVAL");
-    is_i64(events_of(m, SFID_EVENT_RENEW_FAILED), 0, "EVALSHA and CLIENT unknown: no renewal failed");
+    is_i64(events_of(m, SFID_EVENT_RENEW_FAILED), 0,
+           "EVALSHA and CLIENT unknown: no renewal failed");
     is_well(m, "EVALSHA and CLIENT unknown");
     is_i64(member_end(m), 0, "EVALSHA and CLIENT unknown: ends well");
     redis_kill(&r);

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The events of a lease from a server, each raised by what it stands for: a server that stops, dies, comes back empty, is
- * flushed, whose clock is set; a pid that another process takes while its holder stands still. Their fields are as sfid.h says,
- * and sfid_status() agrees.
+ * The events of a lease from a server, each raised by what it stands for: a server that stops,
+ * dies, comes back empty, is flushed, whose clock is set; a pid that another process takes while
+ * its holder stands still. Their fields are as sfid.h says, and sfid_status() agrees.
  */
 #include "support/fleet.h"
 #include "support/local.h"
 
 #define LAYOUT "39:3:14/10ms"
 
-enum { TTL = 30000, HEARTBEAT = 300, TIMEOUT = 1500, SKEW_MS = 2000, SKEW_OFF_MS = 500, LATE_MS = 1200, BEARS_MS = 500 };
+enum {
+    TTL = 30000,
+    HEARTBEAT = 300,
+    TIMEOUT = 1500,
+    SKEW_MS = 2000,
+    SKEW_OFF_MS = 500,
+    LATE_MS = 1200,
+    BEARS_MS = 500
+};
 /* Two apps draw at once: what one of them draws the other must not. */
 enum { FIRST_MAX = 6, SECOND = 7 };
 
@@ -17,7 +25,8 @@ enum { FIRST_MAX = 6, SECOND = 7 };
 static struct seen told(struct member *m, sfid_event_kind kind, int from, const char *name) {
     const struct seen *e = member_event(m, kind, from, TAP_WAIT_MS);
     if (ok(e != NULL, "%s is told", name))
-        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, e->pid, e->value, e->code, e->text);
+        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, e->pid, e->value, e->code,
+             e->text);
     return e ? *e : (struct seen){.pid = -2};
 }
 
@@ -31,12 +40,15 @@ static int place(const struct member *m, sfid_event_kind kind, int from) {
 
 static void test_begin(struct redis *r, struct member *m) {
     const struct seen connected = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
-    ok(connected.code == 0 && strstr(connected.text, r->socket), "CONNECTED: its text names the server");
+    ok(connected.code == 0 && strstr(connected.text, r->socket),
+       "CONNECTED: its text names the server");
     const struct seen leased = told(m, SFID_EVENT_LEASED, 0, "LEASED");
     is_i64(leased.pid, atomic_load(&m->pid), "LEASED: its pid is the one that IDs carry");
-    ok(place(m, SFID_EVENT_CONNECTED, 0) < place(m, SFID_EVENT_LEASED, 0), "LEASED: after CONNECTED");
+    ok(place(m, SFID_EVENT_CONNECTED, 0) < place(m, SFID_EVENT_LEASED, 0),
+       "LEASED: after CONNECTED");
     const struct seen renewed = told(m, SFID_EVENT_RENEWED, 0, "RENEWED");
-    ok(renewed.pid == leased.pid && renewed.value <= TTL + 10 && renewed.value >= renewed.left_ms && renewed.left_ms > 0,
+    ok(renewed.pid == leased.pid && renewed.value <= TTL + 10 && renewed.value >= renewed.left_ms &&
+           renewed.left_ms > 0,
        "RENEWED: its value is the window that there is now");
 }
 
@@ -75,7 +87,8 @@ static void test_answers_late(struct redis *r) {
     redis_resume(r);
     ok(member_opens(m, TAP_WAIT_MS), "a generator is opened");
     const struct seen e = told(m, SFID_EVENT_CONNECTED, 0, "CONNECTED");
-    ok(e.value >= LATE_MS && e.value <= tap_now_ms() - begin, "CONNECTED: its value is how long the answer took");
+    ok(e.value >= LATE_MS && e.value <= tap_now_ms() - begin,
+       "CONNECTED: its value is how long the answer took");
     is_i64(member_end(m), 0, "ends well");
 }
 
@@ -87,7 +100,8 @@ static void test_away(struct redis *r, struct member *m, bool dead, const char *
     else
         redis_pause(r);
     struct seen e = told(m, SFID_EVENT_DISCONNECTED, from, "DISCONNECTED");
-    ok(e.code == SFID_EREDIS && strstr(e.text, r->socket), "%s: its code says so, its text which server", what);
+    ok(e.code == SFID_EREDIS && strstr(e.text, r->socket),
+       "%s: its code says so, its text which server", what);
     is_i64(e.pid, atomic_load(&m->pid), "%s: the pid is held meanwhile", what);
     e = told(m, SFID_EVENT_RENEW_FAILED, from, "RENEW_FAILED");
     ok(e.code == SFID_EREDIS && strstr(e.text, r->socket), "%s: its code says why", what);
@@ -102,7 +116,8 @@ static void test_away(struct redis *r, struct member *m, bool dead, const char *
     told(m, SFID_EVENT_RENEWED, back, "RENEWED");
     is_i64(events_of(m, SFID_EVENT_LOST), 0, "%s: nothing is lost", what);
     member_is_well(m, what);
-    is_i64(place(m, SFID_EVENT_FAILOVER, from) >= 0, dead, "%s: FAILOVER is told if the server has forgotten", what);
+    is_i64(place(m, SFID_EVENT_FAILOVER, from) >= 0, dead,
+           "%s: FAILOVER is told if the server has forgotten", what);
 }
 
 static void test_flush(struct redis *r, struct member *m) {
@@ -110,7 +125,8 @@ static void test_flush(struct redis *r, struct member *m) {
     redis_do(r, "FLUSHALL", NULL);
     const struct seen e = told(m, SFID_EVENT_FAILOVER, from, "FAILOVER");
     ok(e.code == 0 && strstr(e.text, r->socket), "FAILOVER: its text names the server");
-    ok(place(m, SFID_EVENT_DISCONNECTED, from) < 0, "FAILOVER: by a flush, without a broken connection");
+    ok(place(m, SFID_EVENT_DISCONNECTED, from) < 0,
+       "FAILOVER: by a flush, without a broken connection");
     told(m, SFID_EVENT_RENEWED, from, "RENEWED");
     member_is_well(m, "FAILOVER");
     const int later = atomic_load(&m->events);
@@ -124,9 +140,11 @@ static void test_skew(struct redis *r, struct member *m) {
         const int64_t begin = tap_now_ms();
         redis_clock_offset(r, sign * SKEW_MS);
         struct seen e = told(m, SFID_EVENT_SKEW, from, "SKEW");
-        in_time((struct took){llabs(e.value + sign * SKEW_MS), took_since(begin).stood_ms}, SKEW_OFF_MS,
+        in_time((struct took){llabs(e.value + sign * SKEW_MS), took_since(begin).stood_ms},
+                SKEW_OFF_MS,
                 "SKEW: its value is how far the host is ahead of the server, but for the exchange");
-        ok(strstr(e.text, sign > 0 ? "behind" : "ahead") != NULL, "SKEW: its text says in which direction");
+        ok(strstr(e.text, sign > 0 ? "behind" : "ahead") != NULL,
+           "SKEW: its text says in which direction");
         from = atomic_load(&m->events);
         told(m, SFID_EVENT_RENEWED, from, "RENEWED");
         is_i64(place(m, SFID_EVENT_SKEW, from), -1, "SKEW: told once");
@@ -147,7 +165,8 @@ static void test_skew(struct redis *r, struct member *m) {
     told(m, SFID_EVENT_RENEWED, right, "RENEWED, with the clock right");
 }
 
-/* What the open has noticed comes before the first thing that the thread does: no renewal has to come first. */
+/* What the open has noticed comes before the first thing that the thread does: no renewal has to
+ * come first. */
 static void test_open_ahead(struct redis *r, bool in_pool) {
     sfid_options opt = fleet_lease(r, in_pool ? "skew-pool" : "skew", 3 * TTL, TTL);
     char pool[600];
@@ -164,10 +183,12 @@ static void test_open_ahead(struct redis *r, bool in_pool) {
     const struct seen e = told(m, SFID_EVENT_SKEW, 0, "SKEW");
     told(m, SFID_EVENT_LEASED, 0, "LEASED");
     ok(place(m, SFID_EVENT_CONNECTED, 0) < place(m, SFID_EVENT_SKEW, 0) &&
-           place(m, SFID_EVENT_SKEW, 0) < place(m, SFID_EVENT_LEASED, 0) && events_of(m, SFID_EVENT_RENEWED) == 0,
+           place(m, SFID_EVENT_SKEW, 0) < place(m, SFID_EVENT_LEASED, 0) &&
+           events_of(m, SFID_EVENT_RENEWED) == 0,
        "%s: told when the thread starts", opt.app);
     ok(strstr(e.text, "ahead") != NULL, "%s: in which direction", opt.app);
-    in_time((struct took){llabs(e.value - SKEW_MS), took_since(begin).stood_ms}, SKEW_OFF_MS, "%s: by how much", opt.app);
+    in_time((struct took){llabs(e.value - SKEW_MS), took_since(begin).stood_ms}, SKEW_OFF_MS,
+            "%s: by how much", opt.app);
     redis_clock_offset(r, 0);
     is_i64(member_end(m), 0, "%s: ends well", opt.app);
     judge(LAYOUT, "per-file", UINT64_MAX, opt.app);
@@ -218,8 +239,10 @@ static void test_lost(struct redis *r) {
     is_i64(e.code, SFID_ELEASE, "LOST: its code");
     is_i64(e.pid, -1, "LOST: no pid is held");
     e = told(m, SFID_EVENT_LEASED_AGAIN, from, "LEASED_AGAIN");
-    ok(e.pid >= 0 && (e.pid != pid || atomic_load(&taker->pid) != pid), "LEASED_AGAIN: its pid is the new one");
-    ok(place(m, SFID_EVENT_LOST, from) < place(m, SFID_EVENT_LEASED_AGAIN, from), "LEASED_AGAIN: after LOST");
+    ok(e.pid >= 0 && (e.pid != pid || atomic_load(&taker->pid) != pid),
+       "LEASED_AGAIN: its pid is the new one");
+    ok(place(m, SFID_EVENT_LOST, from) < place(m, SFID_EVENT_LEASED_AGAIN, from),
+       "LEASED_AGAIN: after LOST");
     ok(member_draws(m, 10, TAP_WAIT_MS), "LEASED_AGAIN: IDs again");
     is_i64(atomic_load(&m->pid), e.pid, "LEASED_AGAIN: with that pid");
     is_i64(events_of(m, SFID_EVENT_LEASED), 1, "LEASED was told at the beginning alone");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forked children share pid and window: when the parent exits, closes or is killed first, they go on, renew, and the last one
- * out gives the pid back; a child that closes first gives nothing back. A daemon that closes all descriptors after opening, the
- * connection's too, goes on and renews. Children that are forked one after another while their parent waits for a server that is
- * stopped draw, close and end.
+ * Forked children share pid and window: when the parent exits, closes or is killed first, they go
+ * on, renew, and the last one out gives the pid back; a child that closes first gives nothing back.
+ * A daemon that closes all descriptors after opening, the connection's too, goes on and renews.
+ * Children that are forked one after another while their parent waits for a server that is stopped
+ * draw, close and end.
  *
- * Sizes: the child goes on for longer than a window (long: five); 60 forks (long: 1000; sanitizer: 20).
+ * Sizes: the child goes on for longer than a window (long: five); 60 forks (long: 1000; sanitizer:
+ * 20).
  */
 #include "support/fleet.h"
 
@@ -22,7 +24,9 @@ struct family {
     char app[40];
 };
 
-static sfid_options family_options(struct redis *r, const char *app) { return fleet_lease(r, app, TTL, HEARTBEAT); }
+static sfid_options family_options(struct redis *r, const char *app) {
+    return fleet_lease(r, app, TTL, HEARTBEAT);
+}
 
 /* ---- inside ------------------------------------------------------------------- */
 
@@ -66,7 +70,8 @@ static int parent_life(void *arg) {
 /* The child is the test's own once its parent has gone. */
 static bool reap_one(void *arg) { return waitpid(-1, arg, WNOHANG) > 0; }
 
-static struct family *family_start(struct redis *r, enum ending ending, const char *what, pid_t *parent) {
+static struct family *family_start(struct redis *r, enum ending ending, const char *what,
+                                   pid_t *parent) {
     struct family *f = shared_memory(sizeof *f);
     snprintf(f->app, sizeof f->app, "family-%d", (int)ending);
     const sfid_options opt = family_options(r, f->app);
@@ -74,7 +79,8 @@ static struct family *family_start(struct redis *r, enum ending ending, const ch
     f->ending = ending;
     test = getpid();
     *parent = child_start(parent_life, f);
-    ok(member_draws(&f->m[0], 10, TAP_WAIT_MS) && member_draws(&f->m[1], 10, TAP_WAIT_MS), "%s: parent and child draw", what);
+    ok(member_draws(&f->m[0], 10, TAP_WAIT_MS) && member_draws(&f->m[1], 10, TAP_WAIT_MS),
+       "%s: parent and child draw", what);
     is_i64(atomic_load(&f->m[1].pid), atomic_load(&f->m[0].pid), "%s: from one pid", what);
     return f;
 }
@@ -103,7 +109,8 @@ static void check_next(struct redis *r, const struct family *f, const char *what
     char record[RECORD];
     sfid_options opt = family_options(r, f->app);
     opt.pid_min = opt.pid_max = atomic_load(&f->m[0].pid);
-    ok(is_released(record_of(r, f->app, opt.pid_min, record)), "%s: when the last one has closed the pid is given back", what);
+    ok(is_released(record_of(r, f->app, opt.pid_min, record)),
+       "%s: when the last one has closed the pid is given back", what);
     struct member *next = members_new(1, &opt);
     is_i64(member_open_one(next), 0, "%s: and can be had at once", what);
     ok(member_draws(next, 10, TAP_WAIT_MS), "%s: and drawn from", what);
@@ -127,7 +134,8 @@ static void parent_first(struct redis *r, enum ending ending, const char *what) 
     is_i64(events_of(&f->m[1], SFID_EVENT_LOST), 0, "%s: and loses nothing", what);
     ok(is_held(r, f), "%s: the pid is still held after that", what);
     atomic_store(&f->m[1].may_end, 1);
-    ok(tap_wait_until(reap_one, &status, TAP_WAIT_MS) && status == 0, "%s: the child ends well", what);
+    ok(tap_wait_until(reap_one, &status, TAP_WAIT_MS) && status == 0, "%s: the child ends well",
+       what);
     check_next(r, f, what);
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
@@ -168,7 +176,8 @@ static void test_daemon(struct redis *r) {
     const int64_t pid = atomic_load(&m->pid);
     const int from = atomic_load(&m->events);
     outlives(m, "it", "daemon");
-    ok(member_event(m, SFID_EVENT_RENEWED, from, TAP_WAIT_MS) != NULL, "daemon: its lease is renewed");
+    ok(member_event(m, SFID_EVENT_RENEWED, from, TAP_WAIT_MS) != NULL,
+       "daemon: its lease is renewed");
     is_i64(atomic_load(&m->pid), pid, "daemon: its pid is the same");
     is_i64(events_of(m, SFID_EVENT_LOST), 0, "daemon: nothing is lost");
     is_i64(member_end(m), 0, "daemon: ends well");
@@ -216,14 +225,16 @@ static void test_renewing(struct redis *r, bool events) {
     opt.on_event = events ? no_event : NULL;
     f.g = open_or_die(&opt);
     redis_pause(r);
-    ok(tap_wait_until(fails_to_renew, f.g, TAP_WAIT_MS), "%s: the server is stopped, and renewals fail", opt.app);
+    ok(tap_wait_until(fails_to_renew, f.g, TAP_WAIT_MS),
+       "%s: the server is stopped, and renewals fail", opt.app);
     for (f.number = 1; f.number <= forks; f.number++) {
         let_threads_start();
         bad += child_run(draw_and_close, &f, TAP_WAIT_MS) != 0;
     }
     is_u64(bad, 0, "%s: %" PRIu64 " children forked meanwhile draw and end", opt.app, forks);
     redis_resume(r);
-    ok(tap_wait_until(renews, f.g, TAP_WAIT_MS), "%s: the server goes on, and the parent renews", opt.app);
+    ok(tap_wait_until(renews, f.g, TAP_WAIT_MS), "%s: the server goes on, and the parent renews",
+       opt.app);
     ok(sfid_status(f.g, &st) == 0 && st.losses == 0, "%s: and has lost nothing", opt.app);
     sfid_close(f.g);
     judge(LAYOUT, "per-file", UINT64_MAX, opt.app);

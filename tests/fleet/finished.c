@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An operator who ends leases at random, sfid_pid_finish(), while their holders draw: they go on, first to the end of what they
- * have, then with other pids; nobody's call fails, and no ID repeats. Pids that are ended and whose holder was killed come free
- * at the end of its window and no sooner.
+ * An operator who ends leases at random, sfid_pid_finish(), while their holders draw: they go on,
+ * first to the end of what they have, then with other pids; nobody's call fails, and no ID repeats.
+ * Pids that are ended and whose holder was killed come free at the end of its window and no sooner.
  *
  * Sizes: 4 processes, 5 s (long: 12 processes, 60 s, each server).
  */
@@ -69,9 +69,11 @@ static void test_killed(struct redis *r) {
     member_kill(m);
     on_host(&opt, 2);
     struct member *next = members_new(1, &opt);
-    is_i64(member_open_one(next), 0, "its holder is killed, and another host's process gets the pid");
+    is_i64(member_open_one(next), 0,
+           "its holder is killed, and another host's process gets the pid");
     ok(member_draws(next, 10, TAP_WAIT_MS), "and draws");
-    ok(next->first_id != 0 && layout.epoch_ms + id_tick(&layout, next->first_id) * 10 >= (uint64_t)until,
+    ok(next->first_id != 0 &&
+           layout.epoch_ms + id_tick(&layout, next->first_id) * 10 >= (uint64_t)until,
        "from the end of that window on");
     is_i64(member_end(next), 0, "it ends well");
     judge(LAYOUT, "pid", UINT64_MAX, "killed");

@@ -1,24 +1,33 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What `sfid serve` and `sfid exec` make of their flags, for the cells that tests/options names this test for. Each command runs
- * until it has a pid. Then its mark shows how far ahead it is. A server refuses what differs from the settings that an app has there.
+ * What `sfid serve` and `sfid exec` make of their flags, for the cells that tests/options names
+ * this test for. Each command runs until it has a pid. Then its mark shows how far ahead it is. A
+ * server refuses what differs from the settings that an app has there.
  *
  * One size.
  */
 #include "support/cells.h"
 #include "support/fleet.h"
 
-enum { DEFAULT_LEAD_MS = 30000, DEFAULT_AHEAD_MS = 10000, BUDGET_MS = 700, TTL_MS = 27000, SHORT_MS = 9000 };
+enum {
+    DEFAULT_LEAD_MS = 30000,
+    DEFAULT_AHEAD_MS = 10000,
+    BUDGET_MS = 700,
+    TTL_MS = 27000,
+    SHORT_MS = 9000
+};
 enum { PIDS = 6 };
 
 static struct redis server;
 
-/* A command with all the flags of these options that it has, and what is seen of it. Times are Unix milliseconds. */
+/* A command with all the flags of these options that it has, and what is seen of it. Times are Unix
+ * milliseconds. */
 struct run {
     const struct cell_store *store;
     const char *kind;
     char app[40], text[400], listen[200];
-    int64_t began_ms, seen_ms, mark_ms, ahead_ms; /* ahead_ms: how far its mark should be ahead of the clock */
+    /* ahead_ms: how far its mark should be ahead of the clock */
+    int64_t began_ms, seen_ms, mark_ms, ahead_ms;
     pid_t child;
     bool leased;
 };
@@ -53,7 +62,8 @@ static int command(void *arg) {
     return DIED;
 }
 
-/* True once a server has granted it a pid, or its mark lies ahead of the clock; or once it has ended. */
+/* True once a server has granted it a pid, or its mark lies ahead of the clock; or once it has
+ * ended. */
 static bool is_seen(void *arg) {
     struct run *r = arg;
     char record[RECORD];
@@ -81,7 +91,8 @@ static void run(struct run *r) {
         child_kill(r->child);
 }
 
-/* The app is known, and no process has a pid of it: a server would wait, and a mark that is lost is waited out. */
+/* The app is known, and no process has a pid of it: a server would wait, and a mark that is lost is
+ * waited out. */
 static void make_known(struct run *r) {
     sfid_options opt = options_of(r->app, r->store->text ? -1 : CELL_PID, &layout);
     snprintf(r->text, sizeof r->text, r->store->text ? r->store->text : "", server.socket);
@@ -99,14 +110,16 @@ static void make_known(struct run *r) {
 static void judge_mark(const struct run *r, const char *what) {
     const int64_t at = r->mark_ms - r->ahead_ms;
     if (!ok(at >= r->began_ms && at <= r->seen_ms, "%s: " OF, what, NAMES(r)))
-        diag("%" PRId64 " ms after its start, %" PRId64 " ms before it was seen", at - r->began_ms, r->seen_ms - at);
+        diag("%" PRId64 " ms after its start, %" PRId64 " ms before it was seen", at - r->began_ms,
+             r->seen_ms - at);
 }
 
 static void judge_lease(const struct run *r) {
     static const char *const options[] = {"ttl_ms", "skew_budget_ms", "short_ms"};
     for (size_t i = 0; i < COUNT_OF(options); i++)
         if (cell_given(options[i], NAMES(r)))
-            ok(r->leased, "%s: a server where the app has this value grants a pid: " OF, options[i], NAMES(r));
+            ok(r->leased, "%s: a server where the app has this value grants a pid: " OF, options[i],
+               NAMES(r));
 }
 
 /* Cells of a command that was left out. */
@@ -142,8 +155,8 @@ int main(void) {
     setenv("SFID_STATE_DIR", dirs.state, 1);
     cells_begin("tests/fleet/flags");
     setenv("SFID_TEST_NUMBER", "3", 1);
-    redis_start(&server, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user", "high", "on",
-                ">pw", "~sfid:*", "+@all", NULL);
+    redis_start(&server, servers.installed[0], "fleet", 0, "--user", "low", "on", ">pw", "~sfid:*",
+                "+@all", "--user", "high", "on", ">pw", "~sfid:*", "+@all", NULL);
     const bool serves = sfid_has("serve");
     for (size_t i = 0; i < CELL_STORES; i++) {
         (serves ? try_command : skip_command)(&cell_stores[i], "serve");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Beside clients that go by the registrations alone, as the Rust crate sfid does: a pid that such a client has set (SET key value
- * EX 600 NX, the key ending in the pid as two bytes, low byte first) is passed over and its key never touched; and its SET NX
- * finds our key where we hold a pid.
+ * Beside clients that go by the registrations alone, as the Rust crate sfid does: a pid that such a
+ * client has set (SET key value EX 600 NX, the key ending in the pid as two bytes, low byte first)
+ * is passed over and its key never touched; and its SET NX finds our key where we hold a pid.
  */
 #include "support/fleet.h"
 
@@ -33,7 +33,8 @@ static sfid_options range(struct redis *r, int64_t pid_min, int64_t pid_max) {
     return opt;
 }
 
-/* One pid after the other of a range, each but one foreign: that one is had. Pids on both sides of a byte's end. */
+/* One pid after the other of a range, each but one foreign: that one is had. Pids on both sides of
+ * a byte's end. */
 static void test_passed_over(struct redis *r) {
     unsigned wrong = 0, overwritten = 0;
     for (int64_t pid = 253; pid <= 258; pid++)
@@ -59,7 +60,8 @@ static void test_passed_over(struct redis *r) {
 
 /* One that comes too late to ask gets no reason, and tries again. */
 static int open_in_vain(struct member *m, const char *reason) {
-    for (int tries = 0; member_open_one(m) == SFID_ENOPID && !strstr(m->text, reason) && tries < TRIES; tries++)
+    for (int tries = 0;
+         member_open_one(m) == SFID_ENOPID && !strstr(m->text, reason) && tries < TRIES; tries++)
         member_end(m);
     return m->rc;
 }
@@ -84,7 +86,8 @@ static void test_all_foreign(struct redis *r) {
     is_i64(member_end(m), 0, "ends well, too");
 }
 
-/* A registration is no evidence to us: with it gone or another's, the holder goes on, and nobody of ours gets its pid. */
+/* A registration is no evidence to us: with it gone or another's, the holder goes on, and nobody of
+ * ours gets its pid. */
 static void test_registration_lost(struct redis *r) {
     const sfid_options opt = range(r, 10, 10);
     struct member *m = members_new(1, &opt), *other = members_new(1, &opt);
@@ -92,7 +95,8 @@ static void test_registration_lost(struct redis *r) {
     ok(member_draws(m, 1, TAP_WAIT_MS), "and drawn from");
     registration_text(r, "DEL", APP, 10);
     other->opt.open_timeout_ms = IN_VAIN_MS;
-    is_i64(open_in_vain(other, "is taken"), SFID_ENOPID, "its registration removed, another process does not get it");
+    is_i64(open_in_vain(other, "is taken"), SFID_ENOPID,
+           "its registration removed, another process does not get it");
     member_end(other);
     const int from = atomic_load(&m->events);
     ok(member_event(m, SFID_EVENT_RENEWED, from, TAP_WAIT_MS), "the holder renews it");

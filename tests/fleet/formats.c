@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Old meets new, on one host and one server: each format as another version of the library leaves it, and what this one makes of
- * it. The table of doc/upgrade.md says what to expect: its first word, and the words that it quotes.
+ * Old meets new, on one host and one server: each format as another version of the library leaves
+ * it, and what this one makes of it. The table of doc/upgrade.md says what to expect: its first
+ * word, and the words that it quotes.
  *
- * One size. What an older library left is planted as the library of that time wrote it; a newer one's with the next number in the
- * place of the version. Two libraries with one lease script each: tests/fleet/upgrade.
+ * One size. What an older library left is planted as the library of that time wrote it; a newer
+ * one's with the next number in the place of the version. Two libraries with one lease script each:
+ * tests/fleet/upgrade.
  */
 #include "draw/page.h"
 #include "support/fleet.h"
@@ -60,11 +62,13 @@ static void note_event(void *unused, const sfid_event *e) {
     note(e->text);
 }
 
-/* A server's pid that is not to be had yet may come free; this library asks until its time is over. */
+/* A server's pid that is not to be had yet may come free; this library asks until its time is
+ * over. */
 static const char *outcome_of(const sfid_options *opt, int opened, int64_t id) {
     if (id > 0)
         return "works";
-    return opened == 0 || (opened == SFID_ENOPID && strcmp(opt->store, "local") != 0) ? "waits" : "refuses";
+    return opened == 0 || (opened == SFID_ENOPID && strcmp(opt->store, "local") != 0) ? "waits"
+                                                                                      : "refuses";
 }
 
 static void meet(const char *row, enum side side, sfid_options opt) {
@@ -80,7 +84,8 @@ static void meet(const char *row, enum side side, sfid_options opt) {
         note(sfid_last_error(g));
     sfid_close(g);
     is_str(outcome, want.outcome, "%s of the %s library", row, sides[side]);
-    if (!ok(strstr(seen, want.words) != NULL, "%s of the %s library: \"%s\"", row, sides[side], want.words) ||
+    if (!ok(strstr(seen, want.words) != NULL, "%s of the %s library: \"%s\"", row, sides[side],
+            want.words) ||
         strcmp(outcome, want.outcome) != 0)
         diag("%s", seen);
 }
@@ -127,7 +132,8 @@ static void plant_page(const char *name, enum side side) {
     const int fd = opened(dirs.run, name, O_RDWR);
     uint32_t head[2] = {side == OLDER ? SFID__PAGE_VERSION - 1 : SFID__PAGE_VERSION + 1,
                         side == OLDER ? OLDER_MAP_SIZE : SFID__MAP_SIZE};
-    must(ftruncate(fd, head[1]) == 0 && pwrite(fd, head, sizeof head, 8) == sizeof head, "pwrite: %s", strerror(errno));
+    must(ftruncate(fd, head[1]) == 0 && pwrite(fd, head, sizeof head, 8) == sizeof head,
+         "pwrite: %s", strerror(errno));
     close(fd);
 }
 
@@ -149,7 +155,8 @@ static void pages_in_use(enum side side) {
     used(opt, use_and_close);
     plant_page("pid-3", side);
     const int page = opened(dirs.run, "pid-3", O_RDWR), mark = opened(dirs.state, "pid-3", O_RDWR);
-    must(flock(page, LOCK_EX | LOCK_NB) == 0 && flock(mark, LOCK_EX | LOCK_NB) == 0, "flock: %s", strerror(errno));
+    must(flock(page, LOCK_EX | LOCK_NB) == 0 && flock(mark, LOCK_EX | LOCK_NB) == 0, "flock: %s",
+         strerror(errno));
     meet("page in use, no other pid", side, opt);
     opt.pid_max++;
     meet("page in use, others free", side, opt);
@@ -161,9 +168,12 @@ static void shared_pages_in_use(enum side side) {
     char name[40];
     sfid_options opt = of_host();
     used(opt, use_and_close);
-    snprintf(name, sizeof name, "share%d%s.0", SFID__PAGE_VERSION + (side == OLDER ? -1 : 1), side == OLDER ? "g40" : "");
-    const int page = opened(dirs.run, name, O_RDWR | O_CREAT), mark = opened(dirs.state, "pid-3", O_RDWR);
-    must(flock(page, LOCK_SH | LOCK_NB) == 0 && flock(mark, LOCK_SH | LOCK_NB) == 0, "flock: %s", strerror(errno));
+    snprintf(name, sizeof name, "share%d%s.0", SFID__PAGE_VERSION + (side == OLDER ? -1 : 1),
+             side == OLDER ? "g40" : "");
+    const int page = opened(dirs.run, name, O_RDWR | O_CREAT),
+              mark = opened(dirs.state, "pid-3", O_RDWR);
+    must(flock(page, LOCK_SH | LOCK_NB) == 0 && flock(mark, LOCK_SH | LOCK_NB) == 0, "flock: %s",
+         strerror(errno));
     opt.share = 1;
     meet("shared page in use, no other pid", side, opt);
     opt.pid_max++;
@@ -186,11 +196,13 @@ static void plant_mark(enum side side) {
     must(ftruncate(fd, (off_t)entries * MARK_BLOCK) == 0, "ftruncate: %s", strerror(errno));
     for (int i = 0; i < entries; i++) {
         struct mark_entry e;
-        must(pread(fd, &e, sizeof e, (off_t)i * MARK_BLOCK) == sizeof e, "pread: %s", strerror(errno));
+        must(pread(fd, &e, sizeof e, (off_t)i * MARK_BLOCK) == sizeof e, "pread: %s",
+             strerror(errno));
         memcpy(e.magic, side == OLDER ? "sfidmrk1" : "sfidmrk3", sizeof e.magic);
         e.life = side == OLDER ? e.life & 1 : e.life;
         e.checksum = sum_of(&e);
-        must(pwrite(fd, &e, sizeof e, (off_t)i * MARK_BLOCK) == sizeof e, "pwrite: %s", strerror(errno));
+        must(pwrite(fd, &e, sizeof e, (off_t)i * MARK_BLOCK) == sizeof e, "pwrite: %s",
+             strerror(errno));
     }
     close(fd);
 }
@@ -208,7 +220,8 @@ static void marks(enum side side) {
 
 static void put(const char *path, const char *text) {
     const int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0, "%s: %s", path, strerror(errno));
+    must(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text) && close(fd) == 0,
+         "%s: %s", path, strerror(errno));
 }
 
 /* Neither has changed so far. */
@@ -245,8 +258,10 @@ static void afresh(struct redis *r) {
     forget();
 }
 
-/* Another pid, if there is one, is had at once; the only one is taken for longer than this library asks. */
-static void meet_server(const char *row, enum side side, sfid_options opt, bool others, bool waits) {
+/* Another pid, if there is one, is had at once; the only one is taken for longer than this library
+ * asks. */
+static void meet_server(const char *row, enum side side, sfid_options opt, bool others,
+                        bool waits) {
     char whole[100];
     opt.pid_max += others;
     opt.open_timeout_ms = waits && !others ? SHORT_MS : TAP_WAIT_MS;
@@ -265,7 +280,8 @@ static void server_pages(struct redis *r, enum side side, bool others) {
 static void records(struct redis *r, bool others) {
     const sfid_options opt = of_server(r);
     used(opt, use_and_close);
-    redis_do(r, "HSET", "sfid:" APP, "3", "v2 00029576804582 0000014a1aba85fb host:0:c97228a861ee5e8f", NULL);
+    redis_do(r, "HSET", "sfid:" APP, "3",
+             "v2 00029576804582 0000014a1aba85fb host:0:c97228a861ee5e8f", NULL);
     meet_server("record in the hash", NEWER, opt, others, true);
     afresh(r);
 }
@@ -273,9 +289,11 @@ static void records(struct redis *r, bool others) {
 /* The older one ends as ours does, in a colon and a token of 16 digits. */
 static void registrations(struct redis *r, enum side side, bool others) {
     char key[100];
-    const char *const who = side == OLDER ? "host:0:c97228a861ee5e8f" : "host/0/c97228a861ee5e8f/v2";
+    const char *const who =
+        side == OLDER ? "host:0:c97228a861ee5e8f" : "host/0/c97228a861ee5e8f/v2";
     const size_t size = registration_of(APP, PID, key);
-    redis_text_n(r, 3, (const char *const[]){"SET", key, who}, (const size_t[]){3, size, strlen(who)});
+    redis_text_n(r, 3, (const char *const[]){"SET", key, who},
+                 (const size_t[]){3, size, strlen(who)});
     meet_server("registration", side, of_server(r), others, side == NEWER);
     afresh(r);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pids handed from process to process as fast as these can close and open: with ticks of 10 ms several lives meet in one.
- * First two processes in turn on one pid, then both as they like on two. No ID comes twice, the lives of a pid increase, and
- * the next holder begins in the next tick at the latest: no later than the clock, the tick behind the last ID of the pid, or
- * the one behind the last ID of its own slot, which go on increasing over all pids; whichever is furthest.
+ * Pids handed from process to process as fast as these can close and open: with ticks of 10 ms
+ * several lives meet in one. First two processes in turn on one pid, then both as they like on two.
+ * No ID comes twice, the lives of a pid increase, and the next holder begins in the next tick at
+ * the latest: no later than the clock, the tick behind the last ID of the pid, or the one behind
+ * the last ID of its own slot, which go on increasing over all pids; whichever is furthest.
  *
  * Sizes: 60 lives each way (long: 1000; sanitizer: 30).
  */
@@ -11,7 +12,8 @@
 
 #define LAYOUT "39:2:14/10ms"
 
-/* FIRST_MS: a next holder that had to wait for a pause or a heartbeat needs longer for its first ID. The ticks are looked at, too. */
+/* FIRST_MS: a next holder that had to wait for a pause or a heartbeat needs longer for its first
+ * ID. The ticks are looked at, too. */
 enum { MOST_LIVES = 1000, MOST_DRAWN = 20, RUNNERS = 2, FIRST_MS = 300 };
 
 struct life {
@@ -99,7 +101,8 @@ static uint64_t behind(const struct life *before, uint64_t tick) {
 
 static int longest_last(const void *a, const void *b) {
     const struct took *x = a, *y = b;
-    return (x->ms - x->stood_ms > y->ms - y->stood_ms) - (x->ms - x->stood_ms < y->ms - y->stood_ms);
+    return (x->ms - x->stood_ms > y->ms - y->stood_ms) -
+           (x->ms - x->stood_ms < y->ms - y->stood_ms);
 }
 
 static void check_lives(const struct race *race, const char *what) {
@@ -111,25 +114,32 @@ static void check_lives(const struct race *race, const char *what) {
         const struct life *l = &race->all[i], *before = of_pid[l->pid & 3];
         if (l->first > behind(before, behind(of_runner[l->runner], l->clock))) {
             late++;
-            diag("%s: life %d begins in tick %" PRIu64 ", with the clock at %" PRIu64 " and the life before up to %" PRIu64, what,
-                 i, l->first, l->clock, before ? before->last : 0);
+            diag("%s: life %d begins in tick %" PRIu64 ", with the clock at %" PRIu64
+                 " and the life before up to %" PRIu64,
+                 what, i, l->first, l->clock, before ? before->last : 0);
         }
         next += before && l->first == before->last + 1;
-        met += before && (before->runner == l->runner ? l->first < before->last : l->first <= before->last);
+        met += before &&
+               (before->runner == l->runner ? l->first < before->last : l->first <= before->last);
         firsts[i] = l->to_first;
         of_pid[l->pid & 3] = of_runner[l->runner] = l;
     }
     need(n > 0, "%s: nobody opened", what);
     qsort(firsts, (size_t)n, sizeof *firsts, longest_last);
-    diag("figure: %s: %d lives, %u began in the tick behind the last one's end; open to first ID: median %" PRId64
-         " ms, worst %" PRId64 " ms",
-         what, n, next, firsts[n / 2].ms, firsts[n - 1].ms);
-    is_u64(met, 0, "%s: no life begins in a tick that another slot's before it drew from, nor below one of its own", what);
+    diag(
+        "figure: %s: %d lives, %u began in the tick behind the last one's end; open to first ID: median %" PRId64
+        " ms, worst %" PRId64 " ms",
+        what, n, next, firsts[n / 2].ms, firsts[n - 1].ms);
+    is_u64(
+        met, 0,
+        "%s: no life begins in a tick that another slot's before it drew from, nor below one of its own",
+        what);
     is_u64(late, 0, "%s: the next holder begins in the next tick at the latest", what);
     in_time(firsts[n / 2], FIRST_MS, "%s: half of them have an ID at once", what);
 }
 
-static void hand_over(struct redis *r, bool in_turn, int64_t pid_min, int64_t pid_max, const char *what) {
+static void hand_over(struct redis *r, bool in_turn, int64_t pid_min, int64_t pid_max,
+                      const char *what) {
     struct race *race = shared_memory(sizeof *race);
     struct runner runners[RUNNERS];
     pid_t children[RUNNERS];
@@ -141,11 +151,13 @@ static void hand_over(struct redis *r, bool in_turn, int64_t pid_min, int64_t pi
     atomic_store(&race->most, (int)sized(60, MOST_LIVES, 30));
     for (int i = 0; i < RUNNERS; i++) {
         runners[i] = (struct runner){race, i};
-        on_host(&race->members[i].opt, (unsigned)i); /* each has a slot of its own, with a word of its own */
+        /* each has a slot of its own, with a word of its own */
+        on_host(&race->members[i].opt, (unsigned)i);
         children[i] = child_start(run, &runners[i]);
     }
     for (int i = 0; i < RUNNERS; i++)
-        is_i64(child_wait(children[i], (unsigned)sized(2, 10, 2) * TAP_WAIT_MS), 0, "%s: process %d ends well", what, i);
+        is_i64(child_wait(children[i], (unsigned)sized(2, 10, 2) * TAP_WAIT_MS), 0,
+               "%s: process %d ends well", what, i);
     is_i64(race->error, 0, "%s: each open gets a pid", what);
     is_i64(race->members[0].errors + race->members[1].errors, 0, "%s: no call fails", what);
     check_lives(race, what);

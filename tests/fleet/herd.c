@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A herd: processes of one app that all start at the same moment. All get pids of their own. Then the server stops for a while, so
- * that all miss their renewal, and goes on: all renew. Whatever happens, a process sends no more than a few scripts a second, so a
- * server that is back is not kept down by those that waited for it.
+ * A herd: processes of one app that all start at the same moment. All get pids of their own. Then
+ * the server stops for a while, so that all miss their renewal, and goes on: all renew. Whatever
+ * happens, a process sends no more than a few scripts a second, so a server that is back is not
+ * kept down by those that waited for it.
  *
  * Sizes: 100 processes (long: 300; sanitizer: 30).
  */
@@ -18,7 +19,8 @@ struct beast {
     _Atomic int64_t pid;
     atomic_int ready, opened;
     char text[300];
-    _Atomic uint64_t misses, failures, losses; /* misses: renewals that failed since the last one that succeeded */
+    /* misses: renewals that failed since the last one that succeeded */
+    _Atomic uint64_t misses, failures, losses;
 };
 
 static struct herd {
@@ -80,12 +82,15 @@ static void wait_for(size_t n, bool (*is_so)(struct beast *b), const char *what)
     ok(tap_wait_until(all_are, &(struct all_wait){n, is_so}, HERD_WAIT_MS), "%s", what);
 }
 
-/* No more than EACH scripts of a process and second, and two at once. The time begins before the count, and ends after it. */
-static void check_load(struct redis *r, size_t n, uint64_t before, int64_t begin, const char *what) {
+/* No more than EACH scripts of a process and second, and two at once. The time begins before the
+ * count, and ends after it. */
+static void check_load(struct redis *r, size_t n, uint64_t before, int64_t begin,
+                       const char *what) {
     const uint64_t scripts = evals(r) - before;
     const double seconds = (double)(mono_ns() - begin) / 1e9;
     diag("figure: %s: %zu processes sent %" PRIu64 " scripts in %.2f s", what, n, scripts, seconds);
-    ok((double)scripts <= (double)n * (EACH * seconds + 2), "%s: no process sends more than %d scripts a second", what, EACH);
+    ok((double)scripts <= (double)n * (EACH * seconds + 2),
+       "%s: no process sends more than %d scripts a second", what, EACH);
 }
 
 static void check_pids(size_t n) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* idle=close: between heartbeats there is no connection, IDs go on, renewals are made, and a close releases the pid. */
+/* idle=close: between heartbeats there is no connection, IDs go on, renewals are made, and a close
+ * releases the pid. */
 #include "support/fleet.h"
 
 #define LAYOUT "39:7:10/10ms"
@@ -8,7 +9,10 @@ enum { HEARTBEAT = 700, LOOKS = 60, LOOK_MS = 50 };
 
 static unsigned connections(struct redis *r) {
     char value[40];
-    return (unsigned)strtoul(redis_info(r, "clients", "connected_clients", value, sizeof value), NULL, 10) - 1; /* ours */
+    /* ours */
+    return (unsigned)strtoul(redis_info(r, "clients", "connected_clients", value, sizeof value),
+                             NULL, 10) -
+           1;
 }
 
 static bool has_none(void *r) { return connections(r) == 0; }
@@ -46,7 +50,8 @@ static void test_idle(struct redis *r) {
         is_i64(events_of(m, SFID_EVENT_DISCONNECTED), 0, "idle=%s: nothing is told of it", what);
         is_i64(member_end(m), 0, "idle=%s: it ends well", what);
         const int64_t pid = atomic_load(&m->pid);
-        ok(is_released(record_of(r, what, pid, line)), "idle=%s: its pid is released (%s)", what, line);
+        ok(is_released(record_of(r, what, pid, line)), "idle=%s: its pid is released (%s)", what,
+           line);
         ok(tap_wait_until(has_none, r, TAP_WAIT_MS), "idle=%s: no connection is left", what);
     }
     judge(LAYOUT, "per-file", UINT64_MAX, "idle");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Options hold, in each store and each kind of open that tests/options names this test for. Each scene is a store and a kind. It
- * opens once with a value of its own for each option, and compares what it sees with all of them: the IDs it gets, how long a call
- * sleeps, the mark on the disk, what the server has recorded. tests/fleet/flags tries the commands.
+ * Options hold, in each store and each kind of open that tests/options names this test for. Each
+ * scene is a store and a kind. It opens once with a value of its own for each option, and compares
+ * what it sees with all of them: the IDs it gets, how long a call sleeps, the mark on the disk,
+ * what the server has recorded. tests/fleet/flags tries the commands.
  *
- * The time of day stands, the server's a little before that of the scenes. So what they see is exact, on any machine.
+ * The time of day stands, the server's a little before that of the scenes. So what they see is
+ * exact, on any machine.
  *
  * One size.
  */
@@ -22,24 +24,29 @@ enum {
     TTL_MS = 27000,
     SHORT_MS = 9000,
     HEARTBEAT_MS = 300,
-    PAUSES = 8,    /* between renewals, together: one may seem shorter, as answers take different times */
+    /* between renewals, together: one may seem shorter, as answers take different times */
+    PAUSES = 8,
     LATE_MS = 1000 /* what a call or a keeper may be late, with all scenes beside it */
 };
 
-/* How far this host's clock is ahead of the server's, or behind. Then what may be allowed: less, and more. */
+/* How far this host's clock is ahead of the server's, or behind. Then what may be allowed: less,
+ * and more. */
 enum { EARLY_MS = 1000, BEHIND_MS = 100000, SKEW_LESS_MS = 50000, SKEW_MORE_MS = 200000 };
 
 /* IN_TICK: what the layout has of a tick. */
 enum { FIRST_IDS = 3, IN_TICK = 8, BACK_MS = 25000 };
 
-/* The clock goes back by BACK_MS under a generator, or before the next one; its page is there, or lost. */
+/* The clock goes back by BACK_MS under a generator, or before the next one; its page is there, or
+ * lost. */
 enum back { RUNNING, KILLED_THERE, KILLED_LOST };
-static const char *const backs[] = {"under a generator", "after a kill", "after a kill, the page lost"};
+static const char *const backs[] = {"under a generator", "after a kill",
+                                    "after a kill, the page lost"};
 
 enum kind { ALONE, SHARE, FORK, LANE, WIDE, RESUME, KINDS };
 static const char *const kinds[KINDS] = {"alone", "share", "fork", "lane", "wide", "resume"};
 
-/* A scene, in memory that its processes share. The first part says what it is, the rest what was seen. Times are Unix milliseconds. */
+/* A scene, in memory that its processes share. The first part says what it is, the rest what was
+ * seen. Times are Unix milliseconds. */
 struct scene {
     const struct cell_store *store;
     enum kind kind;
@@ -49,11 +56,13 @@ struct scene {
     pid_t child;
 
     enum back back;
-    int rc, code, less, more, retry_ms;   /* of opens and of the last call */
-    int64_t clock_ms;                     /* the scene's clock */
-    int64_t last_ms, mark_ms, no_mark_ms; /* the tick of the last ID, the mark, and the one of a pid that had none */
-    int64_t behind_ms;                    /* the tick of an ID with a clock that is behind the server's */
-    int64_t claimed_ms, renewed_ms;       /* where windows end */
+    int rc, code, less, more, retry_ms; /* of opens and of the last call */
+    int64_t clock_ms;                   /* the scene's clock */
+    /* the tick of the last ID, the mark, and the one of a pid that had none */
+    int64_t last_ms, mark_ms, no_mark_ms;
+    /* the tick of an ID with a clock that is behind the server's */
+    int64_t behind_ms;
+    int64_t claimed_ms, renewed_ms; /* where windows end */
     uint64_t ids;
     struct took waited, beat;
     char error[600];
@@ -76,11 +85,15 @@ static void run_clock(int64_t ms) {
     atomic_store(own_clock, ms * NS_PER_MS - wall_ns());
 }
 
-static int64_t lead_of(const struct scene *s) { return s->store->text ? CELL_LEAD_MS : DEFAULT_LEAD_MS; }
+static int64_t lead_of(const struct scene *s) {
+    return s->store->text ? CELL_LEAD_MS : DEFAULT_LEAD_MS;
+}
 
 static bool is_wide(const struct scene *s) { return s->kind == WIDE; }
 
-static int64_t ms_of_tick(const struct scene *s, uint64_t tick) { return (int64_t)tick + (is_wide(s) ? 0 : layout.epoch_ms); }
+static int64_t ms_of_tick(const struct scene *s, uint64_t tick) {
+    return (int64_t)tick + (is_wide(s) ? 0 : layout.epoch_ms);
+}
 
 static int64_t mark_ms(const struct scene *s, const char *app) {
     sfid_layout l = layout;
@@ -224,13 +237,16 @@ static void open_behind(struct scene *s) {
     opt.short_ms = defaults.short_ms;
     set_clock(s, server_ms + EARLY_MS);
     if (s->kind == RESUME)
-        child_run(live_and_die, &(struct scene){.store = s->store, .kind = RESUME, .opt = opt}, TAP_WAIT_MS);
+        child_run(live_and_die, &(struct scene){.store = s->store, .kind = RESUME, .opt = opt},
+                  TAP_WAIT_MS);
     set_clock(s, server_ms - BEHIND_MS);
     opt.max_skew_ms = SKEW_LESS_MS;
     s->less = try_open(&opt);
     opt.max_skew_ms = SKEW_MORE_MS;
     run_clock(server_ms -
-              BEHIND_MS); /* how far it is behind is known to the time that an exchange takes: a call may have to wait */
+              /* how far it is behind is known to the time that an exchange takes: a call may have
+               * to wait */
+              BEHIND_MS);
     s->more = sfid_open(&c.g, &opt);
     s->behind_ms = s->more == 0 && tap_wait_until(draws_one, &c, TAP_WAIT_MS) ? s->last_ms : 0;
     s->last_ms = last_ms;
@@ -293,7 +309,8 @@ static int set_back(void *arg) {
     return 0;
 }
 
-/* A page of this host that processes share. Its mark lies as far ahead as it can at least, and IDs at most half as far. */
+/* A page of this host that processes share. Its mark lies as far ahead as it can at least, and IDs
+ * at most half as far. */
 static void judge_half(void) {
     enum { FAR_MS = 1000, LEAST_LEAD_MS = 100 };
     struct scene *s = shared_memory(sizeof *s);
@@ -302,37 +319,45 @@ static void judge_half(void) {
     snprintf(s->text, sizeof s->text, "local?lead_ms=%d", LEAST_LEAD_MS);
     s->opt.max_ahead_ms = FAR_MS;
     is_i64(child_run(play, s, 4 * TAP_WAIT_MS), 0, "half a window: a scene ends well");
-    is_i64(s->last_ms - s->clock_ms, (FAR_MS + LEAST_LEAD_MS) / 2, "max_ahead_ms: at most half of a window that processes share");
+    is_i64(s->last_ms - s->clock_ms, (FAR_MS + LEAST_LEAD_MS) / 2,
+           "max_ahead_ms: at most half of a window that processes share");
 }
 
 /* ---- what was seen ---------------------------------------------------------------- */
 
-static bool given(const char *option, const struct scene *s) { return cell_given(option, s->store->name, kinds[s->kind]); }
+static bool given(const char *option, const struct scene *s) {
+    return cell_given(option, s->store->name, kinds[s->kind]);
+}
 
 #define OF "%s, %s"
 #define NAMES(s) (s)->store->name, kinds[(s)->kind]
 
 static void judge_calls(const struct scene *s) {
     if (given("max_ahead_ms", s))
-        is_i64(s->last_ms - s->clock_ms, AHEAD_MS, "max_ahead_ms: the last ID lies so far ahead of the clock: " OF, NAMES(s));
+        is_i64(s->last_ms - s->clock_ms, AHEAD_MS,
+               "max_ahead_ms: the last ID lies so far ahead of the clock: " OF, NAMES(s));
     if (given("max_wait_ms", s)) {
-        is_i64(s->code, SFID_EAGAIN, "max_wait_ms: the call after the last ID fails: " OF, NAMES(s));
-        lasted(s->waited, WAIT_MS, "max_wait_ms: the call after the last ID sleeps so long: " OF, NAMES(s));
-        in_time(s->waited, WAIT_MS + LATE_MS, "max_wait_ms: the call after the last ID sleeps no longer: " OF, NAMES(s));
+        is_i64(s->code, SFID_EAGAIN, "max_wait_ms: the call after the last ID fails: " OF,
+               NAMES(s));
+        lasted(s->waited, WAIT_MS, "max_wait_ms: the call after the last ID sleeps so long: " OF,
+               NAMES(s));
+        in_time(s->waited, WAIT_MS + LATE_MS,
+                "max_wait_ms: the call after the last ID sleeps no longer: " OF, NAMES(s));
     }
 }
 
 /* The mark covers what may be borrowed, and the tick itself. */
 static void judge_mark(const struct scene *s) {
     if (given("lead_ms", s))
-        is_i64(s->mark_ms - s->clock_ms, lead_of(s) + AHEAD_MS + 1, "lead_ms: the mark is so far ahead of the clock: " OF,
-               NAMES(s));
+        is_i64(s->mark_ms - s->clock_ms, lead_of(s) + AHEAD_MS + 1,
+               "lead_ms: the mark is so far ahead of the clock: " OF, NAMES(s));
     if (!s->store->served && given("skew_budget_ms", s))
         is_i64(s->no_mark_ms - s->clock_ms, lead_of(s) + AHEAD_MS + 1 + BUDGET_MS,
                "skew_budget_ms: a pid without a mark waits for so much: " OF, NAMES(s));
 }
 
-/* The server's own record of an app's settings: the layout, ttl_ms, skew_budget_ms, short_ms and which pids are short. */
+/* The server's own record of an app's settings: the layout, ttl_ms, skew_budget_ms, short_ms and
+ * which pids are short. */
 static void judge_record(const struct scene *s) {
     char key[60], lay[200], *at = lay;
     snprintf(key, sizeof key, "sfid:%s", s->app);
@@ -351,17 +376,24 @@ static void judge_record(const struct scene *s) {
 static void judge_lease(const struct scene *s) {
     judge_record(s);
     if (given("ttl_ms", s))
-        is_i64(s->renewed_ms - server_ms, TTL_MS, "ttl_ms: a renewed window is so long: " OF, NAMES(s));
+        is_i64(s->renewed_ms - server_ms, TTL_MS, "ttl_ms: a renewed window is so long: " OF,
+               NAMES(s));
     if (given("short_ms", s) && s->claimed_ms)
-        is_i64(s->claimed_ms - server_ms, SHORT_MS, "short_ms: the first window is so long: " OF, NAMES(s));
-    if (given("heartbeat_ms", s)) { /* a host that is ahead renews sooner by that, but not within an eighth: doc/protocol.md */
-        lasted(s->beat, (PAUSES - 2) * HEARTBEAT_MS / 8 * 9 / 10, "heartbeat_ms: renewals come no more often: " OF, NAMES(s));
-        in_time(s->beat, PAUSES * HEARTBEAT_MS + LATE_MS, "heartbeat_ms: renewals come so often: " OF, NAMES(s));
+        is_i64(s->claimed_ms - server_ms, SHORT_MS, "short_ms: the first window is so long: " OF,
+               NAMES(s));
+    /* a host that is ahead renews sooner by that, but not within an eighth: doc/protocol.md */
+    if (given("heartbeat_ms", s)) {
+        lasted(s->beat, (PAUSES - 2) * HEARTBEAT_MS / 8 * 9 / 10,
+               "heartbeat_ms: renewals come no more often: " OF, NAMES(s));
+        in_time(s->beat, PAUSES * HEARTBEAT_MS + LATE_MS,
+                "heartbeat_ms: renewals come so often: " OF, NAMES(s));
     }
     if (given("max_skew_ms", s)) {
-        is_i64(s->less, SFID_ECLOCK, "max_skew_ms: a clock that is further off is refused: " OF, NAMES(s));
+        is_i64(s->less, SFID_ECLOCK, "max_skew_ms: a clock that is further off is refused: " OF,
+               NAMES(s));
         is_i64(s->more, 0, "max_skew_ms: one within it is not: " OF, NAMES(s));
-        ok(s->behind_ms >= server_ms, "max_skew_ms: the server's time counts then, above max_ahead_ms: " OF, NAMES(s));
+        ok(s->behind_ms >= server_ms,
+           "max_skew_ms: the server's time counts then, above max_ahead_ms: " OF, NAMES(s));
     }
 }
 
@@ -375,16 +407,18 @@ static void judge_scene(const struct scene *s) {
 }
 
 /*
- * What sfid.h says of max_ahead_ms: the rest of the highest tick that the clock has shown is issued, however far ahead that is now,
- * and nothing further ahead than max_ahead_ms. Where the page is lost, there is no such rest.
+ * What sfid.h says of max_ahead_ms: the rest of the highest tick that the clock has shown is
+ * issued, however far ahead that is now, and nothing further ahead than max_ahead_ms. Where the
+ * page is lost, there is no such rest.
  */
 static void judge_back(const struct scene *s) {
     const int64_t ahead = s->last_ms - s->clock_ms, most = s->opt.max_ahead_ms;
     char name[200];
-    snprintf(name, sizeof name, "%s, 25 s back %s, %s %" PRId64 " ms", s->store->name, backs[s->back],
-             s->opt.exhaustion == SFID_BORROW ? "borrows" : "waits", most);
+    snprintf(name, sizeof name, "%s, 25 s back %s, %s %" PRId64 " ms", s->store->name,
+             backs[s->back], s->opt.exhaustion == SFID_BORROW ? "borrows" : "waits", most);
     if (s->back == KILLED_LOST) {
-        ok(s->last_ms == 0 || ahead <= most, "max_ahead_ms: %s: %" PRIu64 " IDs, none further ahead", name, s->ids);
+        ok(s->last_ms == 0 || ahead <= most,
+           "max_ahead_ms: %s: %" PRIu64 " IDs, none further ahead", name, s->ids);
         return;
     }
     is_u64(s->ids, IN_TICK - FIRST_IDS, "max_ahead_ms: %s: the rest of the highest tick", name);
@@ -431,7 +465,8 @@ static void generators(struct scene *all) {
         all[i].child = child_start(play, &all[i]);
     }
     for (size_t i = 0; i < CELL_STORES * KINDS; i++)
-        is_i64(child_wait(all[i].child, 4 * TAP_WAIT_MS), 0, "a scene ends well: " OF, NAMES(&all[i]));
+        is_i64(child_wait(all[i].child, 4 * TAP_WAIT_MS), 0, "a scene ends well: " OF,
+               NAMES(&all[i]));
     for (size_t i = 0; i < CELL_STORES * KINDS; i++)
         judge_scene(&all[i]);
 }
@@ -440,12 +475,14 @@ int main(void) {
     fleet_begin(cell_layout);
     cells_begin("tests/fleet/options");
     sfid_wide_facts facts;
-    need(sfid_wide_layout_parse("uuid7", &uuids) == 0 && sfid_wide_layout_describe(&uuids, &facts) == 0, "no uuid7");
+    need(sfid_wide_layout_parse("uuid7", &uuids) == 0 &&
+             sfid_wide_layout_describe(&uuids, &facts) == 0,
+         "no uuid7");
     for (uint64_t n = facts.max_seq; n > 0; n >>= 1)
         uuid_seq_bits++;
     setenv("SFID_TEST_NUMBER", "3", 1);
-    redis_start(&server, servers.installed[0], "fleet", REDIS_CLOCK, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user",
-                "high", "on", ">pw", "~sfid:*", "+@all", NULL);
+    redis_start(&server, servers.installed[0], "fleet", REDIS_CLOCK, "--user", "low", "on", ">pw",
+                "~sfid:*", "+@all", "--user", "high", "on", ">pw", "~sfid:*", "+@all", NULL);
     server_ms = wall_ns() / NS_PER_MS;
     redis_clock_fix(&server, server_ms);
     struct scene *all = shared_memory((CELL_STORES * KINDS) * sizeof *all);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Three servers that know nothing of each other lend pids of one app: the store "pool:". Each range has a user of its own, which
- * only the server that lends it lets in.
+ * Three servers that know nothing of each other lend pids of one app: the store "pool:". Each range
+ * has a user of its own, which only the server that lends it lets in.
  *
- * One server is killed, flushed, cut off: holders go on, newcomers get a pid of another, no ID comes twice, whatever happens at
- * random. Lists that disagree (users exchanged, ranges changed while processes run, a slot of another list) cost time or are
- * refused, and no ID comes twice either.
+ * One server is killed, flushed, cut off: holders go on, newcomers get a pid of another, no ID
+ * comes twice, whatever happens at random. Lists that disagree (users exchanged, ranges changed
+ * while processes run, a slot of another list) cost time or are refused, and no ID comes twice
+ * either.
  *
  * Sizes: 16 processes, at random 6 s (long: 60 s for each server; sanitizer: 6 s).
  */
@@ -52,8 +53,9 @@ static bool is_left(void *stay) {
 }
 
 /*
- * Who was there is elsewhere soon, and no call has failed meanwhile: there is an eighth of the window for the change. A busy
- * server may be heard at the second try; until then IDs of the old window come.
+ * Who was there is elsewhere soon, and no call has failed meanwhile: there is an eighth of the
+ * window for the change. A busy server may be heard at the second try; until then IDs of the old
+ * window come.
  */
 static void all_leave(struct member *all, unsigned trouble, const char *what) {
     unsigned there = 0, left = 0;
@@ -61,10 +63,12 @@ static void all_leave(struct member *all, unsigned trouble, const char *what) {
         if (server_of(atomic_load(&all[i].pid)) != trouble)
             continue;
         there++;
-        left += tap_wait_until(has_left, &all[i], TAP_WAIT_MS) && member_draws(&all[i], 1, TAP_WAIT_MS);
+        left +=
+            tap_wait_until(has_left, &all[i], TAP_WAIT_MS) && member_draws(&all[i], 1, TAP_WAIT_MS);
     }
     is_u64(left, there, "%s: its %u holders leave it", what, there);
-    ok(tap_wait_until(is_left, &(struct stay){all, trouble}, TAP_WAIT_MS), "%s: for pids of the others", what);
+    ok(tap_wait_until(is_left, &(struct stay){all, trouble}, TAP_WAIT_MS),
+       "%s: for pids of the others", what);
     all_are_well(all, MEMBERS, what);
 }
 
@@ -89,7 +93,8 @@ static void trouble_short(struct member *all) {
         at++;
     const int failed = events_of(&all[at], SFID_EVENT_RENEW_FAILED);
     redis_pause(&server[k]);
-    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TAP_WAIT_MS) && events_of(&all[at], SFID_EVENT_DISCONNECTED) > 0,
+    ok(member_had(&all[at], SFID_EVENT_RENEW_FAILED, failed + 1, TAP_WAIT_MS) &&
+           events_of(&all[at], SFID_EVENT_DISCONNECTED) > 0,
        "away for a moment: a renewal fails, and the lost connection is told");
     redis_resume(&server[k]);
     nap_us(2 * HEARTBEAT * 1000);
@@ -130,8 +135,8 @@ static void test_trouble(void) {
     opt.max_wait_ms = TAP_WAIT_MS;
     struct member *all = fleet_new(MEMBERS, &opt, 0);
     fleet_opens(all, MEMBERS, "a fleet");
-    diag("figure: %u, %u and %u members at the servers", at_server(all, MEMBERS, 0), at_server(all, MEMBERS, 1),
-         at_server(all, MEMBERS, 2));
+    diag("figure: %u, %u and %u members at the servers", at_server(all, MEMBERS, 0),
+         at_server(all, MEMBERS, 1), at_server(all, MEMBERS, 2));
     ok(at_server(all, MEMBERS, busiest(all)) < MEMBERS, "a fleet: not all begin at one server");
     nap_us(2 * HEARTBEAT * 1000);
     trouble_short(all);
@@ -200,7 +205,8 @@ static void test_killed_member(void) {
     die_now(m, &last);
     m->opt.store = list_of((const unsigned[]){1, 0, 2}, "user-");
     m->opt.open_timeout_ms = IN_VAIN_MS;
-    is_i64(member_open_in_vain(m), SFID_EREDIS, "killed: with another list its slot is not continued");
+    is_i64(member_open_in_vain(m), SFID_EREDIS,
+           "killed: with another list its slot is not continued");
     member_end(m);
     for (unsigned k = 0; k < SERVERS; k++)
         redis_resume(&server[k]);
@@ -281,7 +287,9 @@ static void attend_servers(struct rage *r) {
     r->back_at[k] = ms_from_now(up_to(TTL));
 }
 
-static bool has_used_all(const struct rage *r) { return r->with_pid[0] > 0 && r->with_pid[1] > 0 && r->with_pid[2] > 0; }
+static bool has_used_all(const struct rage *r) {
+    return r->with_pid[0] > 0 && r->with_pid[1] > 0 && r->with_pid[2] > 0;
+}
 
 static void test_random(void) {
     static struct rage r;
@@ -292,7 +300,8 @@ static void test_random(void) {
         on_host(&r.all[i].opt, i % HOSTS);
         start_life(&r, i);
     }
-    for (struct patience p = {0}; mono_ns() < end || (!has_used_all(&r) && patient(&p, TAP_WAIT_MS)); nap_us(1000)) {
+    for (struct patience p = {0};
+         mono_ns() < end || (!has_used_all(&r) && patient(&p, TAP_WAIT_MS)); nap_us(1000)) {
         for (unsigned i = 0; i < MEMBERS; i++)
             attend_member(&r, i);
         attend_servers(&r);
@@ -302,10 +311,12 @@ static void test_random(void) {
     for (unsigned k = 0; k < SERVERS; k++)
         if (r.back_at[k])
             come_back(&r, k);
-    diag("figure: %u lives, %u, %u and %u with a pid of each server; %u kills, %u closes; %" PRIi64 " IDs", r.lives, r.with_pid[0],
-         r.with_pid[1], r.with_pid[2], r.kills, r.closes, r.ids);
-    diag("figure: %u times a server died and came back empty, %u times one was cut off, %u times flushed", r.outages, r.cuts,
-         r.flushes);
+    diag("figure: %u lives, %u, %u and %u with a pid of each server; %u kills, %u closes; %" PRIi64
+         " IDs",
+         r.lives, r.with_pid[0], r.with_pid[1], r.with_pid[2], r.kills, r.closes, r.ids);
+    diag(
+        "figure: %u times a server died and came back empty, %u times one was cut off, %u times flushed",
+        r.outages, r.cuts, r.flushes);
     ok(has_used_all(&r), "at random: processes get pids of all servers");
     judge(LAYOUT, "per-file", UINT64_MAX, "at random");
 }
@@ -326,7 +337,8 @@ static void is_let_in_nowhere(const unsigned at[SERVERS], const char *what) {
 /* Each user is sent to another's server; which of them forgets makes no difference. */
 static void test_exchanged(void) {
     static const unsigned round[SERVERS] = {1, 2, 0}, two[SERVERS] = {1, 0, 2};
-    const sfid_options good = options_at(list_of(as_is, "user-")), opt = options_at(list_of(two, "user-"));
+    const sfid_options good = options_at(list_of(as_is, "user-")),
+                       opt = options_at(list_of(two, "user-"));
     struct member *all = fleet_new(MEMBERS, &good, 0);
     fleet_opens(all, MEMBERS, "exchanged");
     is_let_in_nowhere(round, "all exchanged");
@@ -352,7 +364,8 @@ static void change(unsigned k, unsigned old, const char *user) {
     redis_do(&server[k], "ACL", "SETUSER", name, "on", ">pw", "~sfid:*", "+@all", NULL);
 }
 
-/* Each server gets the range of another while a fleet runs. The old fleet ends; the new one waits until its windows have. */
+/* Each server gets the range of another while a fleet runs. The old fleet ends; the new one waits
+ * until its windows have. */
 static void test_changed(void) {
     static const unsigned round[SERVERS] = {2, 0, 1};
     const sfid_options before = options_at(list_of(as_is, "user-"));
@@ -361,12 +374,17 @@ static void test_changed(void) {
     fleet_opens(all, MEMBERS, "ranges changed");
     nap_us(HEARTBEAT * 1000);
     for (unsigned k = 0; k < SERVERS; k++)
-        redis_do(&server[k], "ACL", "DELUSER", k == 0 ? "user-0" : k == 1 ? "user-1" : "user-2", NULL);
+        redis_do(&server[k], "ACL", "DELUSER",
+                 k == 0   ? "user-0"
+                 : k == 1 ? "user-1"
+                          : "user-2",
+                 NULL);
     for (unsigned k = 0; k < SERVERS; k++)
         change(k, k, "next-");
     struct member *next = fleet_new(MEMBERS, &after, 8);
     fleet_opens(next, MEMBERS, "ranges changed: the next list");
-    struct took longest = {0, 0}; /* of the first to come: one that starts later has less to wait for */
+    /* of the first to come: one that starts later has less to wait for */
+    struct took longest = {0, 0};
     unsigned failing = 0;
     for (unsigned i = 0; i < MEMBERS; i++) {
         longest = took_longer(longest, next[i].open);
@@ -395,7 +413,8 @@ static void play(struct redis *installed) {
 }
 
 int main(void) {
-    static void (*const scenes[])(void) = {test_trouble, test_full, test_killed_member, test_random, test_exchanged, test_changed};
+    static void (*const scenes[])(void) = {test_trouble, test_full,      test_killed_member,
+                                           test_random,  test_exchanged, test_changed};
     rng = fleet_begin(LAYOUT);
     for (size_t i = 0; i < COUNT_OF(scenes); i++) {
         scene = scenes[i];

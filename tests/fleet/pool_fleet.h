@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/** pool_fleet.h - part of tests/fleet/pool: the servers, the lists of them, and the members of a fleet that has such a list. */
+/** pool_fleet.h - part of tests/fleet/pool: the servers, the lists of them, and the members of a
+ * fleet that has such a list. */
 #ifndef SFID_TESTS_POOL_FLEET_H
 #define SFID_TESTS_POOL_FLEET_H
 
@@ -22,22 +23,28 @@ static void server_begin(unsigned k, const char *program) {
     char name[16], user[16];
     snprintf(name, sizeof name, "server-%u", k);
     snprintf(user, sizeof user, "user-%u", k);
-    redis_start(&server[k], program, name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
+    redis_start(&server[k], program, name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all",
+                NULL);
 }
 
-/* Range i is lent to user i at server at[i]; one user's name can end in another letter. Valid until the eighth call after. */
+/* Range i is lent to user i at server at[i]; one user's name can end in another letter. Valid until
+ * the eighth call after. */
 static const char *list_with(const unsigned at[SERVERS], const char *user, int timeout) {
     static char lists[8][SERVERS * 220];
     static unsigned used;
     char *list = lists[used++ % COUNT_OF(lists)];
     size_t n = (size_t)snprintf(list, sizeof lists[0], "pool:");
     for (unsigned i = 0; i < SERVERS; i++)
-        n += (size_t)snprintf(list + n, sizeof lists[0] - n, "%u-%u=unix://%s%u:pw@%s?timeout=%dms&connect_timeout=%dms ",
-                              i * RANGE + 1, (i + 1) * RANGE, user, i, server[at[i]].socket, timeout, timeout);
+        n += (size_t)snprintf(list + n, sizeof lists[0] - n,
+                              "%u-%u=unix://%s%u:pw@%s?timeout=%dms&connect_timeout=%dms ",
+                              i * RANGE + 1, (i + 1) * RANGE, user, i, server[at[i]].socket,
+                              timeout, timeout);
     return list;
 }
 
-static const char *list_of(const unsigned at[SERVERS], const char *user) { return list_with(at, user, TIMEOUT); }
+static const char *list_of(const unsigned at[SERVERS], const char *user) {
+    return list_with(at, user, TIMEOUT);
+}
 
 static const unsigned as_is[SERVERS] = {0, 1, 2};
 static sfid_options options_at(const char *list) {

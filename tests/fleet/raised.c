@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All events there are, in one table: what raises each, done here to a real server, the clock, or a directory, and the event
- * waited for. What their fields say is in tests/fleet/events.c and tests/proc/events.c.
+ * All events there are, in one table: what raises each, done here to a real server, the clock, or a
+ * directory, and the event waited for. What their fields say is in tests/fleet/events.c and
+ * tests/proc/events.c.
  *
  * The host's clock is moved by a preloaded shim, the server's by one of its own.
  */
@@ -71,8 +72,8 @@ static void open_with_server(void) {
 static void nothing(void) {}
 
 /*
- * In batches: where the shim's clock is slow, single calls do not use a tick up. A tick that the clock has not reached fails the
- * same way, and is not counted. So one failure is not enough.
+ * In batches: where the shim's clock is slow, single calls do not use a tick up. A tick that the
+ * clock has not reached fails the same way, and is not counted. So one failure is not enough.
  */
 static bool is_there_after_a_tick(void *kind) {
     static int64_t ids[4096];
@@ -124,7 +125,8 @@ static void spoil_slot(void) {
     scene.g = NULL;
     snprintf(path, sizeof path, "%s/raised/0", dirs.run);
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    must(fd >= 0 && pwrite(fd, "nonsense", 8, 8) == 8 && close(fd) == 0, "%s: %s", path, strerror(errno));
+    must(fd >= 0 && pwrite(fd, "nonsense", 8, 8) == 8 && close(fd) == 0, "%s: %s", path,
+         strerror(errno));
     open_with_server();
 }
 
@@ -136,7 +138,8 @@ static void use_local(void) {
 static void near_the_end(void) {
     static sfid_layout ending;
     char text[80];
-    snprintf(text, sizeof text, "35:4:8/1ms@%" PRIi64, wall_ns() / NS_PER_MS - (INT64_C(1) << 35) + 200 * DAY_MS);
+    snprintf(text, sizeof text, "35:4:8/1ms@%" PRIi64,
+             wall_ns() / NS_PER_MS - (INT64_C(1) << 35) + 200 * DAY_MS);
     ending = layout_of(text);
     const sfid_options opt = fleet_options(scene.redis, "ending", &ending);
     begin(&opt);
@@ -157,7 +160,8 @@ static void run_below_others(void) {
     sfid_options opt = fleet_options(scene.redis, "below", &layout);
     snprintf(above, sizeof above, "%s/others", dirs.shm);
     snprintf(run, sizeof run, "%s/run", above);
-    must((mkdir(above, 0700) == 0 || errno == EEXIST) && chmod(above, 0777) == 0, "%s: %s", above, strerror(errno));
+    must((mkdir(above, 0700) == 0 || errno == EEXIST) && chmod(above, 0777) == 0, "%s: %s", above,
+         strerror(errno));
     opt.run_dir = run;
     begin(&opt);
 }
@@ -209,7 +213,8 @@ static void close_without_server(void) {
     (void)!sfid_next(scene.g);
     redis_kill(scene.redis);
     sfid_close(scene.g);
-    ok(sfid_status(scene.g, &st) == 0 && st.left == 1 && st.open == 0, "the status of the closed handle says so, too");
+    ok(sfid_status(scene.g, &st) == 0 && st.left == 1 && st.open == 0,
+       "the status of the closed handle says so, too");
     redis_restart(scene.redis, true);
 }
 
@@ -268,7 +273,8 @@ static void raise_all(struct redis *r) {
         if (table[i].act != nothing)
             scene.from = before;
         table[i].act();
-        if (ok(tap_wait_until(is_there, &kind, TAP_WAIT_MS), "%s: %s", sfid_event_name(kind), table[i].by))
+        if (ok(tap_wait_until(is_there, &kind, TAP_WAIT_MS), "%s: %s", sfid_event_name(kind),
+               table[i].by))
             for (int k = scene.from; k < atomic_load(&scene.n); k++)
                 if (scene.seen[k] == kind) {
                     diag("%s: %s", sfid_event_name(kind), scene.text[k]);

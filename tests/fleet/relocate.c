@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An app moves while its processes run, as doc/relocate.md says: from one server to another, to a pool, back to one server, to
- * another range of pids. Processes are replaced one by one; half of the new ones open before the old one closes. No open fails or
- * waits, no ID comes twice, and each process's IDs rise. A server forgets on the way, a process is killed, and processes with the
- * old URL start too late: they are refused. Processes that share a pid get a run directory of their own with the new URL.
+ * An app moves while its processes run, as doc/relocate.md says: from one server to another, to a
+ * pool, back to one server, to another range of pids. Processes are replaced one by one; half of
+ * the new ones open before the old one closes. No open fails or waits, no ID comes twice, and each
+ * process's IDs rise. A server forgets on the way, a process is killed, and processes with the old
+ * URL start too late: they are refused. Processes that share a pid get a run directory of their own
+ * with the new URL.
  *
- * One size: 6 processes, which are replaced 7 times. It waits for windows of killed processes, 4 s each.
+ * One size: 6 processes, which are replaced 7 times. It waits for windows of killed processes, 4 s
+ * each.
  */
 #include "support/fleet.h"
 
@@ -15,7 +18,16 @@
 #define LOW "0-63"
 #define HIGH "64-127"
 
-enum { SERVERS = 2, MEMBERS = 6, TTL = 4000, HEARTBEAT = 800, SHORT = 1600, BUDGET = 300, TIMEOUT = 300, OPEN_MS = 1500 };
+enum {
+    SERVERS = 2,
+    MEMBERS = 6,
+    TTL = 4000,
+    HEARTBEAT = 800,
+    SHORT = 1600,
+    BUDGET = 300,
+    TIMEOUT = 300,
+    OPEN_MS = 1500
+};
 enum { A, B };
 
 static struct redis server[SERVERS];
@@ -33,8 +45,8 @@ static const char *at(unsigned k, const char *range) {
     static char urls[8][300];
     static unsigned used;
     char *url = urls[used++ % COUNT_OF(urls)];
-    snprintf(url, sizeof urls[0], "unix://user-%u:pw@%s?timeout=%dms&connect_timeout=%dms%s%s", k, server[k].socket, TIMEOUT,
-             TIMEOUT, range ? "&pids=" : "", range ? range : "");
+    snprintf(url, sizeof urls[0], "unix://user-%u:pw@%s?timeout=%dms&connect_timeout=%dms%s%s", k,
+             server[k].socket, TIMEOUT, TIMEOUT, range ? "&pids=" : "", range ? range : "");
     return url;
 }
 
@@ -70,7 +82,9 @@ static void begins(const char *app, const char *store, const char *what) {
     is_i64(asked(&opt, 0), 0, "%s: sfid init", what);
 }
 
-static bool has_range(void *opt) { return sfid_app_init(opt, SFID_INIT_RANGE, NULL, why, sizeof why) == 0; }
+static bool has_range(void *opt) {
+    return sfid_app_init(opt, SFID_INIT_RANGE, NULL, why, sizeof why) == 0;
+}
 
 /* As `until sfid init --range …; do sleep 1; done`. */
 static void takes_range(const char *app, const char *store, const char *what) {
@@ -80,13 +94,14 @@ static void takes_range(const char *app, const char *store, const char *what) {
 }
 
 /* Some hold pids that would go: refused, or done if by chance all have others. */
-static void range_waits(const char *app, const char *store, const struct member *all, int64_t least) {
+static void range_waits(const char *app, const char *store, const struct member *all,
+                        int64_t least) {
     const sfid_options opt = options_at(app, store);
     bool held = false;
     for (unsigned i = 0; i < MEMBERS; i++)
         held = held || atomic_load(&all[i].pid) >= least;
-    is_i64(asked(&opt, SFID_INIT_RANGE), held ? SFID_EBUSY : 0, "a range waits for those who have other pids: %s",
-           held ? why : "nobody has");
+    is_i64(asked(&opt, SFID_INIT_RANGE), held ? SFID_EBUSY : 0,
+           "a range waits for those who have other pids: %s", held ? why : "nobody has");
 }
 
 /* ---- processes --------------------------------------------------------------------- */
@@ -133,7 +148,8 @@ static struct member *fleet_of(const char *app, const char *store) {
 }
 
 /* Replaces each process, if there are some, by one with another store. */
-static struct member *roll(struct member *old, const char *app, const char *store, const char *what) {
+static struct member *roll(struct member *old, const char *app, const char *store,
+                           const char *what) {
     struct member *all = fleet_of(app, store);
     const unsigned before = failed;
     struct took longest = {0, 0};
@@ -252,7 +268,8 @@ int main(void) {
         char name[16], user[16];
         snprintf(name, sizeof name, "server-%u", k);
         snprintf(user, sizeof user, "user-%u", k);
-        redis_start(&server[k], servers.installed[0], name, 0, "--user", user, "on", ">pw", "~sfid:*", "+@all", NULL);
+        redis_start(&server[k], servers.installed[0], name, 0, "--user", user, "on", ">pw",
+                    "~sfid:*", "+@all", NULL);
     }
     test_pool();
     test_server();

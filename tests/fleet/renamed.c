@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Somebody may write to a directory above those of the processes, and puts others in their place: away while a process holds a
- * pid, back when it has been killed, while its window goes on. With a server no ID comes twice, whatever the store and the kind of
- * open, and an event tells of the directory. So it is with the local store, a fixed pid and an ordinal while the state directory,
+ * Somebody may write to a directory above those of the processes, and puts others in their place:
+ * away while a process holds a pid, back when it has been killed, while its window goes on. With a
+ * server no ID comes twice, whatever the store and the kind of open, and an event tells of the
+ * directory. So it is with the local store, a fixed pid and an ordinal while the state directory,
  * whose marks prove the right, cannot be replaced; where it can, sfid_open() refuses.
  *
  * One size. The directory above stands for any that others may write to: it has mode 0777.
@@ -20,7 +21,8 @@ static const struct kind {
 } kinds[] = {
     {"redis", "unix://%s?timeout=5s", .served = true},
     {"redis, shared", "unix://%s?timeout=5s", .share = 1, .served = true},
-    {"pool", "pool:1-7=unix://low:pw@%1$s?timeout=5s 8-15=unix://high:pw@%1$s?timeout=5s", .served = true},
+    {"pool", "pool:1-7=unix://low:pw@%1$s?timeout=5s 8-15=unix://high:pw@%1$s?timeout=5s",
+     .served = true},
     {"local", "local", .share = 0},
     {"local, shared", "local", .share = 1},
     {"a fixed pid", NULL, .fixed = 5, .one = true},
@@ -36,7 +38,8 @@ static char store[400];
 
 static void make_place(struct place *p, const struct kind *kind, unsigned number) {
     snprintf(p->above, sizeof p->above, "%s/above-%u", dirs.shm, number);
-    must(mkdir(p->above, 0700) == 0 && chmod(p->above, 0777) == 0, "%s: %s", p->above, strerror(errno));
+    must(mkdir(p->above, 0700) == 0 && chmod(p->above, 0777) == 0, "%s: %s", p->above,
+         strerror(errno));
     snprintf(p->run, sizeof p->run, "%s/run", p->above);
     if (kind->served)
         snprintf(p->state, sizeof p->state, "%s/state", p->above);
@@ -44,7 +47,8 @@ static void make_place(struct place *p, const struct kind *kind, unsigned number
         snprintf(p->state, sizeof p->state, "%s-%u", dirs.state, number);
 }
 
-static struct member *member_in(const struct place *p, const struct kind *kind, const char *app, const char *socket) {
+static struct member *member_in(const struct place *p, const struct kind *kind, const char *app,
+                                const char *socket) {
     sfid_options opt = options_of(app, kind->fixed ? kind->fixed : -1, &layout);
     snprintf(store, sizeof store, kind->store ? kind->store : "", socket);
     opt.share = kind->share;
@@ -74,7 +78,8 @@ static void move(const struct place *p, const struct kind *kind, const char *fro
 }
 
 static bool draws(struct member *m, const char *what) {
-    return ok(member_open_one(m) == 0 && member_draws(m, 200, TAP_WAIT_MS), "%s: %s", what, m->text);
+    return ok(member_open_one(m) == 0 && member_draws(m, 200, TAP_WAIT_MS), "%s: %s", what,
+              m->text);
 }
 
 static void test_kind(const struct kind *kind, unsigned number, const char *socket) {
@@ -82,14 +87,16 @@ static void test_kind(const struct kind *kind, unsigned number, const char *sock
     char app[40];
     snprintf(app, sizeof app, "renamed-%u", number);
     make_place(&p, kind, number);
-    struct member *first = member_in(&p, kind, app, socket), *second = member_in(&p, kind, app, socket),
+    struct member *first = member_in(&p, kind, app, socket),
+                  *second = member_in(&p, kind, app, socket),
                   *third = member_in(&p, kind, app, socket);
     diag("%s", kind->name);
     draws(first, "a process draws");
     ok(member_had(first, SFID_EVENT_UNTRUSTED, 1, TAP_WAIT_MS), "and is told of the directory");
     move(&p, kind, "", ".away");
     if (kind->one)
-        is_i64(member_open_one(second), SFID_EBUSY, "its directory is away: another one is refused: %s", second->text);
+        is_i64(member_open_one(second), SFID_EBUSY,
+               "its directory is away: another one is refused: %s", second->text);
     else
         draws(second, "its directories are away: another one draws");
     ok(member_draws(first, 100, TAP_WAIT_MS), "the first one draws on");
@@ -98,7 +105,8 @@ static void test_kind(const struct kind *kind, unsigned number, const char *sock
     move(&p, kind, ".away", "");
     draws(third, "they are back, and the first one was killed: a third one draws");
     if (!kind->one)
-        ok(member_draws(second, 100, TAP_WAIT_MS) && member_end(second) == 0, "beside the second, which ends well");
+        ok(member_draws(second, 100, TAP_WAIT_MS) && member_end(second) == 0,
+           "beside the second, which ends well");
     is_i64(member_end(third), 0, "and ends well");
     judge("41:4:12/1ms", "none", UINT64_MAX, kind->name);
 }
@@ -115,7 +123,8 @@ static void refused(const char *what, const char *store_text, int64_t pid) {
     opt.run_dir = p.run;
     opt.state_dir = p.state;
     const int rc = sfid_open(&g, &opt);
-    ok(rc == SFID_ESTATE && strstr(sfid_last_error(g), p.above) && strstr(sfid_last_error(g), "SFID_TRUST_PARENTS"),
+    ok(rc == SFID_ESTATE && strstr(sfid_last_error(g), p.above) &&
+           strstr(sfid_last_error(g), "SFID_TRUST_PARENTS"),
        "%s: refused: %s", what, rc < 0 ? sfid_last_error(g) : "opened");
     sfid_close(g);
     setenv("SFID_TRUST_PARENTS", p.above, 1);
@@ -130,8 +139,8 @@ int main(void) {
     fleet_begin("41:4:12/1ms");
     unsetenv("SFID_TRUST_PARENTS");
     setenv("SFID_TEST_NUMBER", "3", 1);
-    redis_start(&r, servers.installed[0], "renamed", 0, "--user", "low", "on", ">pw", "~sfid:*", "+@all", "--user", "high", "on",
-                ">pw", "~sfid:*", "+@all", NULL);
+    redis_start(&r, servers.installed[0], "renamed", 0, "--user", "low", "on", ">pw", "~sfid:*",
+                "+@all", "--user", "high", "on", ">pw", "~sfid:*", "+@all", NULL);
     for (unsigned i = 0; i < COUNT_OF(kinds); i++)
         test_kind(&kinds[i], i, r.socket);
     redis_kill(&r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * replicas=N: a claim is waited for to reach as many replicas, in sfid_status() stands how many it reached, and an event tells of
- * too few; the lease is had all the same, and soon.
+ * replicas=N: a claim is waited for to reach as many replicas, in sfid_status() stands how many it
+ * reached, and an event tells of too few; the lease is had all the same, and soon.
  */
 #include "support/fleet.h"
 
@@ -24,8 +24,10 @@ static void note_event(void *user, const sfid_event *e) {
     atomic_store(&h->told, 1);
 }
 
-/* An open handle of an app of its own, whose exchange takes this long, with parameters behind that. */
-static sfid *open_with(struct redis *r, const char *app, const char *user, const char *parameters, struct heard *h) {
+/* An open handle of an app of its own, whose exchange takes this long, with parameters behind
+ * that. */
+static sfid *open_with(struct redis *r, const char *app, const char *user, const char *parameters,
+                       struct heard *h) {
     char store[300];
     sfid_options opt = fleet_options(r, app, &layout);
     snprintf(store, sizeof store, "unix://%s%s?timeout=%s", user, r->socket, parameters);
@@ -42,7 +44,8 @@ static int64_t replicas_of(sfid *g) {
 }
 
 static void tells(sfid *g, struct heard *h, int64_t value, const char *words) {
-    ok(flag_wait(&h->told, 1, TAP_WAIT_MS) && h->value == value && strstr(h->text, words), "an event tells: %s", words);
+    ok(flag_wait(&h->told, 1, TAP_WAIT_MS) && h->value == value && strstr(h->text, words),
+       "an event tells: %s", words);
     diag("%d: %s", h->code, h->text);
     ok(sfid_next(g) >= 0, "IDs are drawn all the same");
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process and a copy of it, as in two machines that were resumed from one image: forked, with a private copy of its page and of
- * the hypervisor's. Both generate the same IDs while nothing shows the copy. Once its machine shows other signs, the copy
- * generates none of the original's, under another pid; and the original, which notices nothing, keeps its own.
+ * A process and a copy of it, as in two machines that were resumed from one image: forked, with a
+ * private copy of its page and of the hypervisor's. Both generate the same IDs while nothing shows
+ * the copy. Once its machine shows other signs, the copy generates none of the original's, under
+ * another pid; and the original, which notices nothing, keeps its own.
  *
- * The ticks are long, so that both generate in one. The program's open() and clock_gettime() stand in for the machine.
+ * The ticks are long, so that both generate in one. The program's open() and clock_gettime() stand
+ * in for the machine.
  */
 #include "support/fleet.h"
 #include "support/kernel_clock.h"
@@ -20,7 +22,8 @@
 enum { TICK = 5000, TTL = 20000, HEARTBEAT = 1000, N = 100, AFTER = 2 * N, BEARS_MS = 1500 };
 
 enum sign { COUNTER, MARKER, SLEPT, BOOT, CLOSES, LOCAL, SIGNS };
-static const char *const names[SIGNS] = {"counter", "marker", "suspended", "boot", "closed", "local store"};
+static const char *const names[SIGNS] = {"counter", "marker", "suspended",
+                                         "boot",    "closed", "local store"};
 
 /* ---- the machine ---------------------------------------------------------------- */
 
@@ -65,8 +68,11 @@ static void write_file(const char *path, const void *bytes, size_t n) {
 }
 
 static void make_machine(enum sign sign) {
-    const struct vmclock_page page = {
-        .magic = 0x4b4c4356, .size = sizeof page, .marker = 77, .flags = sign == MARKER ? 0 : 1u << 8, .generation = 5};
+    const struct vmclock_page page = {.magic = 0x4b4c4356,
+                                      .size = sizeof page,
+                                      .marker = 77,
+                                      .flags = sign == MARKER ? 0 : 1u << 8,
+                                      .generation = 5};
     static const char boot_id[] = "01234567-89ab-4def-8123-456789abcdef\n";
     static_assert(offsetof(struct vmclock_page, generation) == 104, "as the kernel has it");
     snprintf(vmclock_path, sizeof vmclock_path, "%s/vmclock", dirs.shm);
@@ -75,14 +81,16 @@ static void make_machine(enum sign sign) {
     write_file(boot_path, boot_id, sizeof boot_id - 1);
 }
 
-/* Replaces all mappings of files whose name has the text by private copies. Returns the largest: others are there for a lock. */
+/* Replaces all mappings of files whose name has the text by private copies. Returns the largest:
+ * others are there for a lock. */
 static void *make_private(const char *text) {
     static struct { uintptr_t from, to; } at[16];
     unsigned n = 0, largest = 0;
     char line[4400];
     FILE *maps = fopen("/proc/self/maps", "re");
     while (maps && n < COUNT(at) && fgets(line, sizeof line, maps))
-        if (strstr(line, text) && sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &at[n].from, &at[n].to) == 2)
+        if (strstr(line, text) &&
+            sscanf(line, "%" SCNxPTR "-%" SCNxPTR, &at[n].from, &at[n].to) == 2)
             n++;
     if (maps)
         fclose(maps);
@@ -93,7 +101,9 @@ static void *make_private(const char *text) {
         void *copy = malloc(size), *place = (void *)at[i].from;
         must(copy != NULL, "out of memory");
         memcpy(copy, place, size);
-        must(mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == place, "mmap");
+        must(mmap(place, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+                  0) == place,
+             "mmap");
         memcpy(place, copy, size);
         free(copy);
     }
@@ -125,7 +135,8 @@ static bool is_set(void *flag) { return atomic_load((atomic_int *)flag) != 0; }
 static void draw(sfid *g, int who, unsigned from, unsigned to) {
     for (unsigned i = from; i < to; i++) {
         s->ids[who][i] = next_within(g, TAP_WAIT_MS);
-        must(s->ids[who][i] >= 0, "%s, ID %u: %s", who == COPY ? "copy" : "original", i, sfid_last_error(g));
+        must(s->ids[who][i] >= 0, "%s, ID %u: %s", who == COPY ? "copy" : "original", i,
+             sfid_last_error(g));
     }
     s->pid[who][from != 0] = sfid_pid(g);
 }
@@ -136,7 +147,9 @@ static bool has_moved(void *g) {
 }
 
 /* So is the hint. */
-static bool later_tick(void *first) { return id_ns(&layout, *(int64_t *)first) + (TICK + 200) * INT64_C(1000000) <= wall_ns(); }
+static bool later_tick(void *first) {
+    return id_ns(&layout, *(int64_t *)first) + (TICK + 200) * INT64_C(1000000) <= wall_ns();
+}
 
 static void show_copy(struct vmclock_page *page) {
     page->generation += s->sign == COUNTER || s->sign == CLOSES || s->sign == LOCAL;
@@ -147,7 +160,8 @@ static void show_copy(struct vmclock_page *page) {
 
 static bool is_orphan(void *parent) { return getppid() != *(pid_t *)parent; }
 
-/* One that closes in place of the last process of its slot would release the lease; so that one has ended then. */
+/* One that closes in place of the last process of its slot would release the lease; so that one has
+ * ended then. */
 static void be_copy(sfid *g) {
     struct vmclock_page *vmclock = make_private("/vmclock");
     struct sfid__page *page = make_private("/resumed-");
@@ -157,12 +171,14 @@ static void be_copy(sfid *g) {
     draw(g, COPY, 0, N);
     atomic_store(&s->drew[COPY], 1);
     must(tap_wait_until(is_set, &s->drew[ORIGINAL], TAP_WAIT_MS), "the original does not draw");
-    must(s->sign != CLOSES || tap_wait_until(is_orphan, &s->original, TAP_WAIT_MS), "the original does not end");
+    must(s->sign != CLOSES || tap_wait_until(is_orphan, &s->original, TAP_WAIT_MS),
+         "the original does not end");
     s->mark = s->sign == LOCAL ? mark_tick(s->opt.app, sfid_pid(g), &layout) : 0;
     s->noticed = tick_now(&layout);
     show_copy(vmclock);
     if (s->sign != CLOSES) {
-        must(s->sign != BOOT || tap_wait_until(has_moved, g, TAP_WAIT_MS), "the keeper notices nothing");
+        must(s->sign != BOOT || tap_wait_until(has_moved, g, TAP_WAIT_MS),
+             "the keeper notices nothing");
         must(tap_wait_until(later_tick, &s->ids[COPY][0], TAP_WAIT_MS), "the tick does not pass");
         draw(g, COPY, N, AFTER);
     }
@@ -222,15 +238,18 @@ static unsigned equal(unsigned from, unsigned to) {
 
 static void judge_leased(const char *name) {
     is_u64(equal(N, AFTER), 0, "%s: none is once the machine shows it", name);
-    ok(s->pid[COPY][1] >= 0 && s->pid[COPY][1] != s->pid[ORIGINAL][0], "%s: the copy has another pid", name);
-    ok(s->pid[ORIGINAL][1] == s->pid[ORIGINAL][0] && s->losses[ORIGINAL] == 0, "%s: the original keeps its own", name);
+    ok(s->pid[COPY][1] >= 0 && s->pid[COPY][1] != s->pid[ORIGINAL][0],
+       "%s: the copy has another pid", name);
+    ok(s->pid[ORIGINAL][1] == s->pid[ORIGINAL][0] && s->losses[ORIGINAL] == 0,
+       "%s: the original keeps its own", name);
 }
 
 static void judge_closed(struct redis *r, const char *app, const char *name) {
     char line[RECORD];
     ok(tap_wait_until(is_set, &s->done[COPY], TAP_WAIT_MS), "%s: the copy closes", name);
     record_of(r, app, s->pid[COPY][0], line);
-    ok(strcmp(line, "nil") != 0 && !is_released(line), "%s: and releases nothing, though it is the last", name);
+    ok(strcmp(line, "nil") != 0 && !is_released(line),
+       "%s: and releases nothing, though it is the last", name);
 }
 
 /* One tick ahead of the clock is the least: no borrowing. */
@@ -253,8 +272,10 @@ static void test_sign(struct redis *r, enum sign sign) {
         s->opt.max_ahead_ms = 0;
         s->opt.max_wait_ms = TAP_WAIT_MS;
     }
-    is_i64(child_run(be_original, NULL, 4 * TAP_WAIT_MS), 0, "%s: a process and its copy end well", name);
-    is_u64(equal(0, N), N, "%s: all IDs of the copy are the original's while nothing shows it", name);
+    is_i64(child_run(be_original, NULL, 4 * TAP_WAIT_MS), 0, "%s: a process and its copy end well",
+           name);
+    is_u64(equal(0, N), N, "%s: all IDs of the copy are the original's while nothing shows it",
+           name);
     is_i64(s->pid[COPY][0], s->pid[ORIGINAL][0], "%s: under its pid", name);
     if (sign == LOCAL)
         judge_local(name);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Scenes that are made again (retake.h): one that fails while a process stood still, and no other; not for ever; and never one in
- * whose IDs the checker finds something. What such a scene prints is what the test prints.
+ * Scenes that are made again (retake.h): one that fails while a process stood still, and no other;
+ * not for ever; and never one in whose IDs the checker finds something. What such a scene prints is
+ * what the test prints.
  */
 #include "support/retake.h"
 
@@ -116,7 +117,8 @@ static const struct row {
     {bad, "bad on a machine that runs", 1, 1, "ok 1 - first\nnot ok 2 - bad\nok 3 - last\n1..3\n"},
     {late_once, "late once", 0, 2, "ok 1 - in the end\n1..1\n"},
     {always_late, "always late", 1, RETAKES, "not ok 1 - never\n1..1\n"},
-    {late_and_found, "late, and the checker finds something", 1, 1, "not ok 1 - IDs: the checker finds nothing\n1..1\n"},
+    {late_and_found, "late, and the checker finds something", 1, 1,
+     "not ok 1 - IDs: the checker finds nothing\n1..1\n"},
     {late_and_dead, "late, and it gives up", 0, 2, "ok 1 - alive\n1..1\n"},
     {bails, "it gives up", 255, 1, "Bail out! no such thing\n"},
     {crashes, "it is killed", 255, 1, "Bail out! the scene ended with status 1009\n"},
@@ -126,7 +128,8 @@ int main(void) {
     static char text[COUNT(rows)][2000];
     int status[COUNT(rows)], times[COUNT(rows)];
     takes = shared_memory(sizeof *takes);
-    for (size_t i = 0; i < COUNT(rows); i++) { /* before the first check of this test: they count from 1 */
+    /* before the first check of this test: they count from 1 */
+    for (size_t i = 0; i < COUNT(rows); i++) {
         status[i] = shown(rows[i].scene, text[i], sizeof text[i]);
         times[i] = atomic_load(takes);
     }

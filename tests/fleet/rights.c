@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A running fleet whose password is rotated, from a file, and whose user loses and regains permissions: renewals fail for as
- * long as they must, no call does, and nobody loses a pid.
+ * A running fleet whose password is rotated, from a file, and whose user loses and regains
+ * permissions: renewals fail for as long as they must, no call does, and nobody loses a pid.
  */
 #include "support/fleet.h"
 
@@ -19,13 +19,18 @@ static void write_password(const struct scene *s, const char *password) {
     char next[220];
     snprintf(next, sizeof next, "%s.next", s->file);
     FILE *out = fopen(next, "we");
-    must(out != NULL && fprintf(out, "%s\n", password) >= 0 && fclose(out) == 0 && rename(next, s->file) == 0, "%s: %s", next,
-         strerror(errno));
+    must(out != NULL && fprintf(out, "%s\n", password) >= 0 && fclose(out) == 0 &&
+             rename(next, s->file) == 0,
+         "%s: %s", next, strerror(errno));
 }
 
-static void user(struct scene *s, const char *rule) { redis_do(s->r, "ACL", "SETUSER", "fleet", rule, NULL); }
+static void user(struct scene *s, const char *rule) {
+    redis_do(s->r, "ACL", "SETUSER", "fleet", rule, NULL);
+}
 
-static void cut(struct scene *s) { redis_do(s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL); }
+static void cut(struct scene *s) {
+    redis_do(s->r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+}
 
 static void goes_on(struct scene *s, const char *what) {
     crowd_note(&s->crowd);
@@ -55,7 +60,8 @@ static void fails(struct scene *s, const char *what) {
         f.before[i] = events_of(&s->crowd.m[i], SFID_EVENT_RENEW_FAILED);
     ok(tap_wait_until(all_failed, &f, TAP_WAIT_MS), "%s: everybody is told", what);
     const struct seen *e = member_told(m, from, SFID_EAUTH, "", "");
-    ok(e && !strstr(e->text, "first-word") && !strstr(e->text, "third-word"), "%s: with its code and no secret", what);
+    ok(e && !strstr(e->text, "first-word") && !strstr(e->text, "third-word"),
+       "%s: with its code and no secret", what);
     if (e)
         diag("%s: %s", what, e->text);
 }
@@ -107,10 +113,11 @@ static void test_rights(struct redis *r) {
     s = (struct scene){.r = r};
     snprintf(s.file, sizeof s.file, "%s/password", socket_dir());
     write_password(&s, "first-word");
-    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous", "+info", "+client|setname",
-             NULL);
+    redis_do(r, "ACL", "SETUSER", "fleet", "on", ">first-word", "~sfid:*", "+@all", "-@dangerous",
+             "+info", "+client|setname", NULL);
     sfid_options opt = fleet_lease(r, "rights", FLEET_TTL_MS, HEARTBEAT);
-    snprintf(store, sizeof store, "unix://fleet@%s?timeout=15s&password_file=%s", r->socket, s.file);
+    snprintf(store, sizeof store, "unix://fleet@%s?timeout=15s&password_file=%s", r->socket,
+             s.file);
     opt.store = store;
     crowd_begin(&s.crowd, "rights", MEMBERS, &opt);
     test_password(&s);

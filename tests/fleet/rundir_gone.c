@@ -1,15 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The run directory is removed, or replaced, under processes that lease from a server; then they close. The last process of a
- * fork family gives the pid back all the same, and no other does: while a child draws, closing in its parent changes nothing.
- * With the local store the exact position is written, and the next process goes on within the tick.
+ * The run directory is removed, or replaced, under processes that lease from a server; then they
+ * close. The last process of a fork family gives the pid back all the same, and no other does:
+ * while a child draws, closing in its parent changes nothing. With the local store the exact
+ * position is written, and the next process goes on within the tick.
  */
 #include "support/fleet.h"
 
 #define LAYOUT "36:11:17/1s"
 #define APP "gone"
 
-enum how { PLAIN, CLOSES_FDS, REPLACED, CHILD_LIVES, CHILD_ENDED, PARENT_ENDED, CHILD_FIRST, CHILD_LEFT, HOWS };
+enum how {
+    PLAIN,
+    CLOSES_FDS,
+    REPLACED,
+    CHILD_LIVES,
+    CHILD_ENDED,
+    PARENT_ENDED,
+    CHILD_FIRST,
+    CHILD_LEFT,
+    HOWS
+};
 
 static const char *const names[] = {"one process",
                                     "one process that closed all descriptors",
@@ -24,7 +35,8 @@ static const char *const names[] = {"one process",
 struct scene {
     sfid_options opt;
     enum how how;
-    char record[RECORD], after[RECORD]; /* of the pid: once the first process has closed, and the last one */
+    /* of the pid: once the first process has closed, and the last one */
+    char record[RECORD], after[RECORD];
     int64_t pid, last, next;
     struct redis *server;
     atomic_int closed, may_end, drawn, ended;
@@ -72,15 +84,19 @@ static int parent(void *arg) {
     return status != 0 || s->last < 0;
 }
 
-/* In a PID namespace of its own the kernel may hide who took the lock: a lease that is left to its end is right as well. */
-static bool may_stay(const struct scene *s) { return s->how == PARENT_ENDED && !is_released(s->after); }
+/* In a PID namespace of its own the kernel may hide who took the lock: a lease that is left to its
+ * end is right as well. */
+static bool may_stay(const struct scene *s) {
+    return s->how == PARENT_ENDED && !is_released(s->after);
+}
 
 static void test_how(struct redis *r, struct scene *s, enum how how) {
     const bool child_draws = how == CHILD_LIVES || how == PARENT_ENDED;
     *s = (struct scene){.opt = fleet_options(r, APP, &layout), .how = how, .server = r};
     on_host(&s->opt, 1);
     const pid_t process = child_start(parent, s);
-    ok(flag_wait(&s->closed, 1, TAP_WAIT_MS), "%s: the run directory is gone, and it closes", names[how]);
+    ok(flag_wait(&s->closed, 1, TAP_WAIT_MS), "%s: the run directory is gone, and it closes",
+       names[how]);
     record_of(r, APP, s->pid, s->record);
     int ended = 0;
     if (how == PARENT_ENDED)
@@ -127,7 +143,8 @@ static void test_local(void) {
     struct scene *s = shared_memory(sizeof *s);
     s->opt = options_of("local", 7, &layout);
     on_host(&s->opt, 2);
-    is_i64(child_run(local_life, s, TAP_WAIT_MS), 0, "local store: a life whose run directory goes");
+    is_i64(child_run(local_life, s, TAP_WAIT_MS), 0,
+           "local store: a life whose run directory goes");
     const int64_t last = s->last;
     is_i64(child_run(local_life, s, TAP_WAIT_MS), 0, "and another");
     ok(s->next > last, "which has an ID at once, above the last one");

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that lease through sentinels, while masters die, stop, are demoted by hand and take turns: no ID comes twice, no
- * call fails, and newcomers wait as doc/protocol.md says. Sentinels die and lie meanwhile.
+ * Processes that lease through sentinels, while masters die, stop, are demoted by hand and take
+ * turns: no ID comes twice, no call fails, and newcomers wait as doc/protocol.md says. Sentinels
+ * die and lie meanwhile.
  *
- * Sizes: 32 processes on one server (long: on each, and 20 failovers in a row; sanitizer: 8 processes).
+ * Sizes: 32 processes on one server (long: on each, and 20 failovers in a row; sanitizer: 8
+ * processes).
  */
 #include "support/fleet.h"
 
@@ -61,8 +63,9 @@ static bool follows(struct scene *s, const char *what) {
     s->followed_ms = tap_now_ms() - began;
     s->fail_backs += next >= 0 && (s->was_master & 1U << next) != 0;
     ok(all, "%s, %s: everybody follows to the next master", s->program, what);
-    diag("figure: %s, %s: another master after %" PRIi64 " ms, all have renewed there after %" PRIi64 " ms", s->program, what,
-         chosen_ms, s->followed_ms);
+    diag("figure: %s, %s: another master after %" PRIi64
+         " ms, all have renewed there after %" PRIi64 " ms",
+         s->program, what, chosen_ms, s->followed_ms);
     return crowd_is_well(&s->crowd, what) && all;
 }
 
@@ -79,7 +82,8 @@ static void test_paused(struct scene *s) {
     redis_pause(&s->s.node[paused]);
     const int next = sentinels_next(&s->s, STACK_WAIT_MS);
     redis_resume(&s->s.node[paused]);
-    ok(next >= 0 && crowd_follows(&s->crowd), "%s, master paused: everybody follows to the next one", s->program);
+    ok(next >= 0 && crowd_follows(&s->crowd),
+       "%s, master paused: everybody follows to the next one", s->program);
     crowd_is_well(&s->crowd, "master paused");
     whole(s);
 }
@@ -88,7 +92,8 @@ static void test_paused(struct scene *s) {
 static void test_demoted(struct scene *s) {
     const int demoted = s->s.master, other = (demoted + 1) % SENTINEL_NODES;
     note(s);
-    redis_do(&s->s.node[demoted], "REPLICAOF", "127.0.0.1", redis_port_text(&s->s.node[other]), NULL);
+    redis_do(&s->s.node[demoted], "REPLICAOF", "127.0.0.1", redis_port_text(&s->s.node[other]),
+             NULL);
     follows(s, "master demoted by hand");
     whole(s);
 }
@@ -106,7 +111,8 @@ static void test_in_a_row(struct scene *s) {
     }
     is_i64(done, times, "%s: failovers in a row that everybody follows", s->program);
     crowd_is_well(&s->crowd, "in a row");
-    ok(s->fail_backs > 0, "%s: masters came back that had been some before (%d times)", s->program, s->fail_backs);
+    ok(s->fail_backs > 0, "%s: masters came back that had been some before (%d times)", s->program,
+       s->fail_backs);
 }
 
 /* ---- what sentinels do ------------------------------------------------------------ */
@@ -132,9 +138,11 @@ static void opens(const struct scene *s, const char *store, const char *what) {
         diag("%s", m->text);
 }
 
-static void refused(const struct scene *s, const char *store, int code, const char *words, const char *what) {
+static void refused(const struct scene *s, const char *store, int code, const char *words,
+                    const char *what) {
     const struct member *m = try_store(s, store, true);
-    if (!ok(m->rc == code && strstr(m->text, words) && !strstr(m->text, SECRET), "%s, %s: told", s->program, what))
+    if (!ok(m->rc == code && strstr(m->text, words) && !strstr(m->text, SECRET), "%s, %s: told",
+            s->program, what))
         diag("%s: %s", sfid_strerror(m->rc), m->text);
 }
 
@@ -142,9 +150,11 @@ static void refused(const struct scene *s, const char *store, int code, const ch
 static void test_liar(struct scene *s, int port, const char *what) {
     char words[80], store[160];
     struct peer liar = start_peer(true, serve_words);
-    snprintf(words, sizeof words, "*2\r\n$9\r\n127.0.0.1\r\n$%d\r\n%d\r\n", port < 10000 ? 4 : 5, port);
+    snprintf(words, sizeof words, "*2\r\n$9\r\n127.0.0.1\r\n$%d\r\n%d\r\n", port < 10000 ? 4 : 5,
+             port);
     set_words(&liar, words, strlen(words));
-    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/main", liar.port, s->s.sentinel[2].port);
+    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/main", liar.port,
+             s->s.sentinel[2].port);
     opens(s, store, what);
     ok(atomic_load(&liar.s->commands) > 0, "%s, %s: it was asked", s->program, what);
     stop_peer(&liar);
@@ -154,13 +164,16 @@ static void test_names(struct scene *s) {
     char store[300];
     struct redis *guarded = &s->s.sentinel[2];
     redis_do(guarded, "ACL", "SETUSER", "guard", "on", ">" SECRET, "+@all", NULL);
-    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d/main?sentinel_user=guard&sentinel_password=" SECRET,
+    snprintf(store, sizeof store,
+             "redis+sentinel://127.0.0.1:%d/main?sentinel_user=guard&sentinel_password=" SECRET,
              guarded->port);
     opens(s, store, "user and password of the sentinels' own");
-    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d/main?sentinel_user=guard&sentinel_password=x" SECRET,
+    snprintf(store, sizeof store,
+             "redis+sentinel://127.0.0.1:%d/main?sentinel_user=guard&sentinel_password=x" SECRET,
              guarded->port);
     refused(s, store, SFID_EAUTH, "WRONGPASS", "a wrong password for the sentinel");
-    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/other", s->s.sentinel[0].port, guarded->port);
+    snprintf(store, sizeof store, "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/other",
+             s->s.sentinel[0].port, guarded->port);
     refused(s, store, SFID_EREDIS, "\"other\"", "a master that no sentinel knows");
 }
 
@@ -173,13 +186,16 @@ static void test_dying(struct scene *s) {
     redis_kill(&s->s.sentinel[2]);
     refused(s, s->store, SFID_EREDIS, "no master found", "all sentinels dead");
     crowd_note(&s->crowd);
-    ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS), "%s, all sentinels dead: everybody renews", s->program);
+    ok(tap_wait_until(crowd_has_renewed, &s->crowd, TAP_WAIT_MS),
+       "%s, all sentinels dead: everybody renews", s->program);
     for (int i = 0; i < SENTINELS; i++)
         sentinels_restart(&s->s, i);
 }
 
 static void test_watchers(struct scene *s) {
-    const int replica = (s->s.master + (s->s.node[(s->s.master + 1) % SENTINEL_NODES].pid != 0 ? 1 : 2)) % SENTINEL_NODES;
+    const int replica =
+        (s->s.master + (s->s.node[(s->s.master + 1) % SENTINEL_NODES].pid != 0 ? 1 : 2)) %
+        SENTINEL_NODES;
     const int dead = SENTINEL_NODES - s->s.master - replica;
     test_names(s);
     test_liar(s, s->s.node[replica].port, "a sentinel that names a replica");
@@ -220,21 +236,25 @@ static void claim_unheard(struct scene *s, struct member *m) {
 }
 
 /*
- * Calls wait for a master that is away for longer than a window may last, which a busy host may bring about, and then no longer than
- * for its return.
+ * Calls wait for a master that is away for longer than a window may last, which a busy host may
+ * bring about, and then no longer than for its return.
  */
 static void holders_go_on(const struct scene *s, struct member *m) {
     const int64_t over = s->followed_ms - (SHORT_TTL - 2 * SHORT_HEARTBEAT - SHORT_BUDGET);
-    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS) && member_had(&m[1], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS),
+    ok(member_had(&m[0], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS) &&
+           member_had(&m[1], SFID_EVENT_FAILOVER, 1, STACK_WAIT_MS),
        "%s: who claimed unheard follows, too", s->program);
-    is_i64(atomic_load(&m[0].errors) + atomic_load(&m[1].errors), 0, "%s: without an error", s->program);
+    is_i64(atomic_load(&m[0].errors) + atomic_load(&m[1].errors), 0, "%s: without an error",
+           s->program);
     in_time(took_longer(member_gap(&m[0]), member_gap(&m[1])), CALL_MS + (over > 0 ? over : 0),
-            "%s: and no call waits but for its return (away %" PRIi64 " ms)", s->program, s->followed_ms);
+            "%s: and no call waits but for its return (away %" PRIi64 " ms)", s->program,
+            s->followed_ms);
 }
 
 /*
- * The master is killed, and with it a claim that no replica has heard of. Its holder goes on, as everybody does; who comes new
- * waits until all that may have been granted has ended; a pid that is given back since is to be had at once.
+ * The master is killed, and with it a claim that no replica has heard of. Its holder goes on, as
+ * everybody does; who comes new waits until all that may have been granted has ended; a pid that is
+ * given back since is to be had at once.
  */
 static void test_killed(struct scene *s) {
     const sfid_options opt = short_options(s);
@@ -249,8 +269,10 @@ static void test_killed(struct scene *s) {
     follows(s, "master killed");
     holders_go_on(s, m);
     test_watchers(s);
-    ok(flag_wait(&m[2].opened, 1, STACK_WAIT_MS) && m[2].rc == 0, "%s: who comes new gets a pid", s->program);
-    lasted(m[2].open, SHORT_TTL, "%s: after W + S (%" PRIi64 " ms, with the failover)", s->program, m[2].open.ms);
+    ok(flag_wait(&m[2].opened, 1, STACK_WAIT_MS) && m[2].rc == 0, "%s: who comes new gets a pid",
+       s->program);
+    lasted(m[2].open, SHORT_TTL, "%s: after W + S (%" PRIi64 " ms, with the failover)", s->program,
+           m[2].open.ms);
     member_end(&m[0]);
     is_i64(member_open_one(&m[3]), 0, "%s: another gets what was given back since", s->program);
     in_time(m[3].open, SHORT_TTL / 2, "%s: at once", s->program);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process that comes to a known app with another layout, unit, epoch, window or skew budget is refused with SFID_ELAYOUT, and
- * nothing of the app changes: neither its hash nor a registration, to the byte. Who holds a pid goes on. The same holds for a
- * process whose clock is far from the server's. And who gets no pid of a new app is told what is unknown, until when, and why.
+ * A process that comes to a known app with another layout, unit, epoch, window or skew budget is
+ * refused with SFID_ELAYOUT, and nothing of the app changes: neither its hash nor a registration,
+ * to the byte. Who holds a pid goes on. The same holds for a process whose clock is far from the
+ * server's. And who gets no pid of a new app is told what is unknown, until when, and why.
  */
 #include "support/fleet.h"
 
@@ -23,30 +24,35 @@ static int by_field(const void *a, const void *b) {
     return strcmp(((const struct reply *)a)->text, ((const struct reply *)b)->text);
 }
 
-/* The hash field by field, sorted: DUMP tells their order in memory as well, which changes with looking. */
+/* The hash field by field, sorted: DUMP tells their order in memory as well, which changes with
+ * looking. */
 static struct contents contents_of(struct redis *r, int64_t pid) {
     char key[100];
     const char *const dump[] = {"DUMP", key};
     const size_t sizes[] = {strlen("DUMP"), registration_of(APP, pid, key)};
-    struct contents c = {redis_ask(r, "HGETALL", "sfid:" APP, NULL), redis_ask_n(r, 2, dump, sizes)};
+    struct contents c = {redis_ask(r, "HGETALL", "sfid:" APP, NULL),
+                         redis_ask_n(r, 2, dump, sizes)};
     if (c.hash->type == '*')
         qsort(c.hash->list, c.hash->count / 2, 2 * sizeof *c.hash->list, by_field);
     return c;
 }
 
 static bool same_text(const struct reply *a, const struct reply *b) {
-    return a->type == '$' && b->type == '$' && a->size == b->size && memcmp(a->text, b->text, a->size) == 0;
+    return a->type == '$' && b->type == '$' && a->size == b->size &&
+           memcmp(a->text, b->text, a->size) == 0;
 }
 
 static bool same_hash(const struct reply *a, const struct reply *b) {
-    bool same = a->type == '*' && b->type == '*' && a->count == b->count && a->count >= 10; /* lay, inc, q, g and a record */
+    /* lay, inc, q, g and a record */
+    bool same = a->type == '*' && b->type == '*' && a->count == b->count && a->count >= 10;
     for (size_t i = 0; same && i < a->count; i++)
         same = same_text(&a->list[i], &b->list[i]);
     return same;
 }
 
 static bool same_contents(struct contents before, struct contents after) {
-    const bool same = same_hash(before.hash, after.hash) && same_text(before.registration, after.registration);
+    const bool same =
+        same_hash(before.hash, after.hash) && same_text(before.registration, after.registration);
     reply_free(before.hash);
     reply_free(before.registration);
     reply_free(after.hash);
@@ -56,11 +62,13 @@ static bool same_contents(struct contents before, struct contents after) {
 
 /* ---- one who differs ------------------------------------------------------- */
 
-static void refused(struct redis *r, const sfid_options *opt, int64_t pid, int code, const char *word, const char *what) {
+static void refused(struct redis *r, const sfid_options *opt, int64_t pid, int code,
+                    const char *word, const char *what) {
     struct member *m = members_new(1, opt);
     const struct contents before = contents_of(r, pid);
     is_i64(member_open_one(m), code, "%s: refused with %s", what, sfid_strerror(code));
-    ok(same_contents(before, contents_of(r, pid)), "%s: hash and registration are the same, to the byte", what);
+    ok(same_contents(before, contents_of(r, pid)),
+       "%s: hash and registration are the same, to the byte", what);
     if (!ok(strstr(m->text, APP) || strstr(m->text, word), "%s: the text says what differs", what))
         diag("%s", m->text);
     ok(strstr(m->text, word) != NULL, "%s: and what would be right", what);
@@ -135,12 +143,15 @@ static void test_unknown(struct redis *r) {
     opt.short_ms = 30000;
     opt.on_unknown = SFID_WAIT_OUT;
     opt.open_timeout_ms = 500;
-    GETS_NONE(&opt, "a new app", "does not know app \"unknown\"", "holders of its pids may go on until ",
-              "the first comes free at ", "sfid init --app unknown --store ");
+    GETS_NONE(&opt, "a new app", "does not know app \"unknown\"",
+              "holders of its pids may go on until ", "the first comes free at ",
+              "sfid init --app unknown --store ");
     redis_do(r, "HSET", "sfid:unknown", "3", "99999999999 n host-a:0:00000000000000ab", NULL);
-    GETS_NONE(&opt, "one pid is taken", "some pids are taken, by host-a (1); holders of its other pids may go on until ");
+    GETS_NONE(&opt, "one pid is taken",
+              "some pids are taken, by host-a (1); holders of its other pids may go on until ");
     redis_clock_offset(r, -60000);
-    GETS_NONE(&opt, "this host is ahead", "the short pids that come earlier are not for this host: its clock is ",
+    GETS_NONE(&opt, "this host is ahead",
+              "the short pids that come earlier are not for this host: its clock is ",
               " s ahead of the server's, more than half of short_ms; correct the clock");
     redis_clock_offset(r, 60000);
     struct member *m = members_new(1, &opt);

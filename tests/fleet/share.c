@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that share one lease of a server: one pid in the app's registry, whatever their number; the last one out releases
- * it with the exact position, and a forked child counts. A keeper is killed, or stopped for three windows and continued: no call
- * of the others fails. An idle lease is kept. Settings that differ are refused. Two processes that use a pid up have two.
+ * Processes that share one lease of a server: one pid in the app's registry, whatever their number;
+ * the last one out releases it with the exact position, and a forked child counts. A keeper is
+ * killed, or stopped for three windows and continued: no call of the others fails. An idle lease is
+ * kept. Settings that differ are refused. Two processes that use a pid up have two.
  *
- * Sizes: 8 processes, 24 lives one after another, 3 keepers killed and 2 stopped (long: 30, 10; sanitizer: 2, 1).
+ * Sizes: 8 processes, 24 lives one after another, 3 keepers killed and 2 stopped (long: 30, 10;
+ * sanitizer: 2, 1).
  */
 #include "support/lives.h"
 #include "support/sharers.h"
@@ -28,7 +30,8 @@ static void one_pid(struct redis *r) {
     is_u64(pids_known(r, "one", &pid), 1, "the server knows one pid");
     ok(sharers_have(m, CROWD, pid), "which all of them have");
     ok(strstr(record_of(r, "one", pid, line), ":share.0:"), "under the name of the page: %s", line);
-    ok(tap_wait_until(has_two_keys, r, TAP_WAIT_MS), "beside the app's hash there is one registration");
+    ok(tap_wait_until(has_two_keys, r, TAP_WAIT_MS),
+       "beside the app's hash there is one registration");
     ok(sharers_keeper(m, CROWD, NULL) != NULL, "one of them keeps");
     ok(sharers_renew(m, CROWD, 1), "and renews");
     sharers_are_well(m, CROWD, "one pid");
@@ -61,7 +64,8 @@ static void keepers_killed(struct redis *r) {
     const int64_t pid = atomic_load(&m[0].pid);
     unsigned missing = 0;
     for (uint64_t i = 0; i < sized(3, 30, 2) && missing == 0; i++) {
-        struct member *k = sharers_keeper(m, FEW, NULL); /* what a killed one had reported is gone once it is started again */
+        /* what a killed one had reported is gone once it is started again */
+        struct member *k = sharers_keeper(m, FEW, NULL);
         missing += k == NULL;
         if (k == NULL)
             break;
@@ -102,7 +106,8 @@ static void keepers_stopped(struct redis *r) {
     judge(LAYOUT, "per-file", UINT64_MAX, "keepers stopped");
 }
 
-/* Nobody wants an ID. The lease would end, and another host would get the pid. The processes have callbacks, so threads. */
+/* Nobody wants an ID. The lease would end, and another host would get the pid. The processes have
+ * callbacks, so threads. */
 static void idle(struct redis *r) {
     sfid_options opt = sharing(r, "idle");
     struct member *m = members_new(FEW, &opt);
@@ -122,7 +127,8 @@ static void idle(struct redis *r) {
     member_go_on(k);
     for (int i = 0; i < FEW; i++)
         atomic_store(&m[i].may_draw, 1);
-    ok(sharers_draw(m, FEW) && sharers_renew(m, FEW, 1) && sharers_events(m, FEW, SFID_EVENT_LOST) == 0,
+    ok(sharers_draw(m, FEW) && sharers_renew(m, FEW, 1) &&
+           sharers_events(m, FEW, SFID_EVENT_LOST) == 0,
        "idle: the lease was not lost");
     sharers_end(m, FEW);
     judge(LAYOUT, "per-file", UINT64_MAX, "idle");
@@ -149,7 +155,8 @@ static void forked(struct redis *r) {
     let_threads_start();
     const pid_t child = child_start(draw_as_child, (void *)go_on);
     sfid_close(inherited);
-    ok(!is_released(record_of(r, "forked", pid, line)), "a child has the lease when its parent closes");
+    ok(!is_released(record_of(r, "forked", pid, line)),
+       "a child has the lease when its parent closes");
     atomic_store(go_on, 1);
     is_i64(child_wait(child, TAP_WAIT_MS), 0, "the child generates, and closes");
     ok(is_released(record_of(r, "forked", pid, line)), "which releases it");
@@ -160,7 +167,8 @@ static bool has_two_pids(void *arg) {
     return pids_known(arg, "crowd", &first) >= 2;
 }
 
-/* A page has one pid's rate. One of two processes that use it up takes a second lease, for a page of its own. */
+/* A page has one pid's rate. One of two processes that use it up takes a second lease, for a page
+ * of its own. */
 static void crowded(struct redis *r) {
     static const char text[] = "45:3:8/10ms";
     const sfid_layout narrow = layout_of(text);
@@ -169,7 +177,8 @@ static void crowded(struct redis *r) {
     opt.layout = &narrow;
     struct member *m = sharers_open(&opt, 2);
     m[0].burst = m[1].burst = 1000;
-    ok(tap_wait_until(has_two_pids, r, TAP_WAIT_MS), "two processes use a pid up, and then have two");
+    ok(tap_wait_until(has_two_pids, r, TAP_WAIT_MS),
+       "two processes use a pid up, and then have two");
     ok(sharers_draw(m, 2), "and go on");
     sharers_are_well(m, 2, "two pids");
     sharers_end(m, 2);
@@ -218,12 +227,14 @@ static void without_directory(struct redis *r) {
     snprintf(run, sizeof run, "%s/gone", opt.run_dir ? opt.run_dir : dirs.run);
     remove_tree(run);
     redis_pause(r);
-    ok(member_fails(&m[0], TAP_WAIT_MS), "the run directory is gone and the server away: the window ends");
+    ok(member_fails(&m[0], TAP_WAIT_MS),
+       "the run directory is gone and the server away: the window ends");
     redis_resume(r);
     redis_do(r, "FLUSHALL", NULL);
     int64_t pid = -1;
     for (int i = 0; i < FEW; i++) {
-        ok(member_draws(&m[i], 5, TAP_WAIT_MS), "the server is back and empty: process %d goes on with a new lease", i);
+        ok(member_draws(&m[i], 5, TAP_WAIT_MS),
+           "the server is back and empty: process %d goes on with a new lease", i);
         if (i == 0)
             pid = atomic_load(&m[i].pid);
         else
@@ -240,7 +251,8 @@ static void test(struct redis *r) {
     idle(r);
     forked(r);
     settings_differ(r);
-    judge(LAYOUT, "per-file", UINT64_MAX, "settings"); /* each app by itself: two of them may have equal IDs */
+    /* each app by itself: two of them may have equal IDs */
+    judge(LAYOUT, "per-file", UINT64_MAX, "settings");
     without_directory(r);
     judge(LAYOUT, "per-file", UINT64_MAX, "gone");
     crowded(r);

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A storm on one lease of a server that all share: 64 short lives a second, of which a quarter is killed with SIGKILL at any
- * moment, in sfid_open() and sfid_close() too. No duplicate; each ID is above every one that any process had got before it was
- * asked for; no call and no open of a life that is left alone fails.
+ * A storm on one lease of a server that all share: 64 short lives a second, of which a quarter is
+ * killed with SIGKILL at any moment, in sfid_open() and sfid_close() too. No duplicate; each ID is
+ * above every one that any process had got before it was asked for; no call and no open of a life
+ * that is left alone fails.
  *
- * First the server is left alone, and lives are often alone, too: they resume, claim and release. Then a process that is stopped
- * has the page all the time. The server forgets all, is killed and comes back empty, or is stopped for a moment, again and again.
- * All have one pid there.
+ * First the server is left alone, and lives are often alone, too: they resume, claim and release.
+ * Then a process that is stopped has the page all the time. The server forgets all, is killed and
+ * comes back empty, or is stopped for a moment, again and again. All have one pid there.
  *
  * Sizes: 6 s and 14 s (long: 100 s and 200 s; with a sanitizer 16 lives a second for 3 s and 5 s).
  */
@@ -89,15 +90,17 @@ static void storm(struct redis *r, const char *app, uint64_t seconds, struct tro
         member_stop(m); /* so that the others keep, and their keepers die */
     else
         member_end(m);
-    lives_rage((int64_t)seconds * 1000 * NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng, argument,
-               trouble ? make_trouble : NULL, trouble, &t);
-    for (int i = 0; trouble && trouble->count[STOPS] == 0 && i < EXTENSIONS; i++) /* the storm was too slow for all of it */
-        lives_rage(EVERY_MS * (int64_t)NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng, argument, make_trouble, trouble,
-                   &t);
+    lives_rage((int64_t)seconds * 1000 * NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng,
+               argument, trouble ? make_trouble : NULL, trouble, &t);
+    /* the storm was too slow for all of it */
+    for (int i = 0; trouble && trouble->count[STOPS] == 0 && i < EXTENSIONS; i++)
+        lives_rage(EVERY_MS * (int64_t)NS_PER_MS, NS_PER_MS * INT64_C(1000) / LIVES_EACH_S, &rng,
+                   argument, make_trouble, trouble, &t);
     lives_judge(report, &t);
     diag("figure: %" PRIi64 " lives had another pid than the one before", report->other_pids);
     if (trouble == NULL) {
-        /* One that is killed between the end of its record and the release leaves a pid that nobody can go on with. */
+        /* One that is killed between the end of its record and the release leaves a pid that nobody
+         * can go on with. */
         ok(report->other_pids <= (int64_t)t.kills, "few, if any, have another pid");
     } else {
         while (trouble->back_ns != 0)
@@ -107,8 +110,8 @@ static void storm(struct redis *r, const char *app, uint64_t seconds, struct tro
         is_i64(report->other_pids, 0, "all have one pid");
         is_i64(atomic_load(&m->errors), 0, "and no call of that one fails");
         is_i64(member_end(m), 0, "which ends");
-        diag("figure: the server forgot %u times, died %u times, stopped %u times", trouble->count[FORGETS], trouble->count[DIES],
-             trouble->count[STOPS]);
+        diag("figure: the server forgot %u times, died %u times, stopped %u times",
+             trouble->count[FORGETS], trouble->count[DIES], trouble->count[STOPS]);
     }
     char run[200];
     snprintf(run, sizeof run, "%s/%s", dirs.run, app);

@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All faults at once, at random, for as long as wanted: 32 processes of nine apps (leased from one server and another, shared,
- * from a pool of both, from the local store, shared there, fixed pids, uuid7, awsflake) on hosts of their own. Processes are
- * killed, closed, stopped, continued, and forked, with children that outlive them. Clocks of hosts are stepped both ways. Run
- * directories, slots, state directories or marks are removed, on each host of one of the two sides. Servers are flushed, stopped,
- * killed, and come back empty or with an old save, and their clocks move within the skew budget.
+ * All faults at once, at random, for as long as wanted: 32 processes of nine apps (leased from one
+ * server and another, shared, from a pool of both, from the local store, shared there, fixed pids,
+ * uuid7, awsflake) on hosts of their own. Processes are killed, closed, stopped, continued, and
+ * forked, with children that outlive them. Clocks of hosts are stepped both ways. Run directories,
+ * slots, state directories or marks are removed, on each host of one of the two sides. Servers are
+ * flushed, stopped, killed, and come back empty or with an old save, and their clocks move within
+ * the skew budget.
  *
- * It goes on in rounds. At the end of a round all faults are taken back, each member has to draw again, all end, and the checker
- * judges the IDs (soak_judge.h). A round with findings is the last one.
+ * It goes on in rounds. At the end of a round all faults are taken back, each member has to draw
+ * again, all end, and the checker judges the IDs (soak_judge.h). A round with findings is the last
+ * one.
  *
- * Sizes: 15 s (long: 120 s; sanitizer: 15 s); SFID_TEST_SOAK_S sets the seconds, SFID_TEST_SEED the seed, SFID_SOAK_KEEP names a
- * directory for the logs of a round with findings. For an hour, in the build directory:
+ * Sizes: 15 s (long: 120 s; sanitizer: 15 s); SFID_TEST_SOAK_S sets the seconds, SFID_TEST_SEED the
+ * seed, SFID_SOAK_KEEP names a directory for the logs of a round with findings. For an hour, in the
+ * build directory:
  *
  *     make check-programs && SFID_TEST_SOAK_S=3600 tests/fleet/soak
  */
@@ -34,7 +38,9 @@ static bool calm; /* nobody ends, nothing happens */
 
 static bool is_child(unsigned i) { return i >= MEMBERS; }
 
-static pid_t process_of(unsigned i) { return is_child(i) ? atomic_load(&members[i].ready) : members[i].child; }
+static pid_t process_of(unsigned i) {
+    return is_child(i) ? atomic_load(&members[i].ready) : members[i].child;
+}
 
 static void feel(unsigned i, enum fault f) {
     raise_to(&board->seats[i].own[f], ms_from_now(FELT_MS));
@@ -53,7 +59,8 @@ static void start_stay(unsigned i) {
 static void start_life(unsigned i) {
     atomic_store(&board->seats[i].fork_wanted, 0);
     if (atomic_exchange(&board->seats[i + MEMBERS].unborn, 0))
-        stays[i + MEMBERS].is = NOBODY; /* the parent ended before it saw the wish, or before the child began */
+        /* the parent ended before it saw the wish, or before the child began */
+        stays[i + MEMBERS].is = NOBODY;
     start_stay(i);
     member_start(&members[i]);
 }
@@ -63,7 +70,8 @@ static void want_fork(unsigned i) {
     struct member *child = &members[i + MEMBERS];
     if (is_child(i) || stays[i + MEMBERS].is != NOBODY)
         return;
-    memset((char *)child + offsetof(struct member, may_end), 0, sizeof *child - offsetof(struct member, may_end));
+    memset((char *)child + offsetof(struct member, may_end), 0,
+           sizeof *child - offsetof(struct member, may_end));
     start_stay(i + MEMBERS);
     atomic_store(&board->seats[i + MEMBERS].unborn, 1);
     atomic_store(&board->seats[i].fork_wanted, 1);
@@ -111,7 +119,8 @@ static bool is_gone(unsigned i) {
     const pid_t got = pid > 0 ? waitpid(pid, &status, WNOHANG) : 0;
     if (got == 0 || (got < 0 && kill(pid, 0) == 0))
         return false;
-    const bool well = got > 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 0 : atomic_load(&members[i].closed);
+    const bool well =
+        got > 0 ? WIFEXITED(status) && WEXITSTATUS(status) == 0 : atomic_load(&members[i].closed);
     if (!s->killed && !well) {
         crashed++;
         diag("%s: process %d ended with status %#x", members[i].name, (int)pid, (unsigned)status);
@@ -139,7 +148,8 @@ static void attend_living(unsigned i) {
 static void attend(unsigned i, bool again) {
     struct stay *s = &stays[i];
     if (s->is != NOBODY && is_gone(i))
-        *s = (struct stay){.is = NOBODY, .begins_at = ms_from_now(members[i].rc < 0 ? AGAIN_MS : 0)};
+        *s =
+            (struct stay){.is = NOBODY, .begins_at = ms_from_now(members[i].rc < 0 ? AGAIN_MS : 0)};
     if (s->is == NOBODY && again && !is_child(i) && mono_ns() >= s->begins_at)
         start_life(i);
     else if (s->is == ALIVE)
@@ -167,7 +177,9 @@ static void rage(int64_t till) {
     }
 }
 
-static bool draws_again(unsigned i) { return atomic_load(&members[i].ids) >= stays[i].ids_before + BURST; }
+static bool draws_again(unsigned i) {
+    return atomic_load(&members[i].ids) >= stays[i].ids_before + BURST;
+}
 
 static bool all_draw(void *arg) {
     unsigned *drawing = arg;
@@ -185,11 +197,13 @@ static bool all_draw(void *arg) {
 static void explain(unsigned i) {
     const struct member *m = &members[i];
     const int n = atomic_load(&m->events);
-    diag("%s on host %u does not draw: process %d, state %c, opened %d with %d, %s; last error %" PRIi64, m->name,
-         board->seats[i].host, (int)process_of(i), task_state(process_of(i), process_of(i)), atomic_load(&m->opened), m->rc,
-         m->text, atomic_load(&m->error));
+    diag(
+        "%s on host %u does not draw: process %d, state %c, opened %d with %d, %s; last error %" PRIi64,
+        m->name, board->seats[i].host, (int)process_of(i), task_state(process_of(i), process_of(i)),
+        atomic_load(&m->opened), m->rc, m->text, atomic_load(&m->error));
     for (int e = n > 4 ? n - 4 : 0; e < n; e++)
-        diag("  %.1f s ago: %s", (double)(mono_ns() - m->seen[e % EVENTS_KEPT].at_ns) / 1e9, m->seen[e % EVENTS_KEPT].text);
+        diag("  %.1f s ago: %s", (double)(mono_ns() - m->seen[e % EVENTS_KEPT].at_ns) / 1e9,
+             m->seen[e % EVENTS_KEPT].text);
 }
 
 static void all_recover(unsigned round) {
@@ -198,7 +212,8 @@ static void all_recover(unsigned round) {
     heal();
     for (unsigned i = 0; i < SEATS; i++)
         go_on(i);
-    for (unsigned i = MEMBERS; i < SEATS; i++) /* an orphan keeps a fixed pid from the next member */
+    /* an orphan keeps a fixed pid from the next member */
+    for (unsigned i = MEMBERS; i < SEATS; i++)
         if (stays[i].is == ALIVE && process_of(i) > 0)
             leave(i, false);
     for (unsigned i = 0; i < MEMBERS; i++)
@@ -206,20 +221,23 @@ static void all_recover(unsigned round) {
     const int64_t begin = mono_ns();
     const bool all = tap_wait_until(all_draw, &drawing, 2 * TAP_WAIT_MS);
     if (all)
-        diag("round %u: all draw again after %" PRIi64 " ms", round, (mono_ns() - begin) / NS_PER_MS);
+        diag("round %u: all draw again after %" PRIi64 " ms", round,
+             (mono_ns() - begin) / NS_PER_MS);
     for (unsigned i = 0; !all && i < MEMBERS; i++)
         if (!draws_again(i))
             explain(i);
     late_rounds += !all;
 }
 
-/* A child may be on its way still: it is born, and has to leave, or its parent has gone before it saw the wish. */
+/* A child may be on its way still: it is born, and has to leave, or its parent has gone before it
+ * saw the wish. */
 static void send_off(unsigned i) {
     if (stays[i].is != ALIVE)
         return;
     if (process_of(i) > 0)
         leave(i, up_to(2));
-    else if (is_child(i) && stays[i - MEMBERS].is == NOBODY && atomic_exchange(&board->seats[i].unborn, 0))
+    else if (is_child(i) && stays[i - MEMBERS].is == NOBODY &&
+             atomic_exchange(&board->seats[i].unborn, 0))
         stays[i].is = NOBODY;
 }
 
@@ -240,8 +258,9 @@ static void end_all(void) {
 }
 
 /*
- * The windows of a server's pid do not overlap. Where the kernel's locks say who has a pid, a process that begins a new window goes
- * on at its page's position, which may lie before the end of the old one.
+ * The windows of a server's pid do not overlap. Where the kernel's locks say who has a pid, a
+ * process that begins a new window goes on at its page's position, which may lie before the end of
+ * the old one.
  */
 static uint64_t overlaps_of(unsigned a) { return apps[a].servers ? verdicts[a].overlaps : 0; }
 
@@ -250,8 +269,11 @@ static bool judge_all(unsigned round) {
     for (unsigned a = 0; a < APPS; a++) {
         struct verdict *v = &verdicts[a];
         const bool is_uuid = apps[a].wide && strcmp(apps[a].wide, "uuid7") == 0;
-        judge_round(apps[a].name, apps[a].layout_text, is_uuid ? "none" : "per-file", log_dirs[a], round, apps[a].servers != 0, v);
-        good = good && v->duplicates + v->order_breaks + v->outside + overlaps_of(a) + v->foreign + v->lost + v->unjudged == 0;
+        judge_round(apps[a].name, apps[a].layout_text, is_uuid ? "none" : "per-file", log_dirs[a],
+                    round, apps[a].servers != 0, v);
+        good = good && v->duplicates + v->order_breaks + v->outside + overlaps_of(a) + v->foreign +
+                               v->lost + v->unjudged ==
+                           0;
     }
     return good && atomic_load(&board->order_breaks) == 0;
 }
@@ -281,22 +303,24 @@ static uint64_t sum_of(size_t offset) {
 #define SUM(field) sum_of(offsetof(struct verdict, field))
 
 static void report(int64_t ns, unsigned rounds) {
-    diag("figure: %.0f s, %u rounds: %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64 " order breaks, %" PRIu64
-         " outside of windows; %" PRIu64 " windows",
-         (double)ns / 1e9, rounds, SUM(ids), SUM(duplicates), SUM(order_breaks) + board->order_breaks, SUM(outside), SUM(windows));
+    diag("figure: %.0f s, %u rounds: %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64
+         " order breaks, %" PRIu64 " outside of windows; %" PRIu64 " windows",
+         (double)ns / 1e9, rounds, SUM(ids), SUM(duplicates),
+         SUM(order_breaks) + board->order_breaks, SUM(outside), SUM(windows));
     for (unsigned a = 0; a < APPS; a++)
-        diag("figure: %s: %" PRIu64 " IDs, %" PRIu64 " windows, %" PRIu64 " overlaps", apps[a].name, verdicts[a].ids,
-             verdicts[a].windows, verdicts[a].overlaps);
-    diag("figure: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64 " opens refused, %" PRIu64 " calls refused, %" PRIu64
-         " pids lost",
+        diag("figure: %s: %" PRIu64 " IDs, %" PRIu64 " windows, %" PRIu64 " overlaps", apps[a].name,
+             verdicts[a].ids, verdicts[a].windows, verdicts[a].overlaps);
+    diag("figure: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64 " opens refused, %" PRIu64
+         " calls refused, %" PRIu64 " pids lost",
          lives, board->opened, board->refused_opens, board->refusals, board->lost);
     for (int code = 0; code < CODES; code++)
         if (board->opens_by[code] > 0)
             diag("figure: %" PRIu64 " opens: %s", board->opens_by[code], sfid_strerror(-code));
     for (int f = 0; f <= FAULTS; f++) {
         const struct stall *s = &board->stalls[f];
-        diag("figure: %s: %" PRIu64 " times; longest stall %" PRIi64 " ms, %" PRIi64 " ms with no other fault on", fault_names[f],
-             f < FAULTS ? counts[f] : 0, s->any_ms, s->alone_ms);
+        diag("figure: %s: %" PRIu64 " times; longest stall %" PRIi64 " ms, %" PRIi64
+             " ms with no other fault on",
+             fault_names[f], f < FAULTS ? counts[f] : 0, s->any_ms, s->alone_ms);
     }
 }
 
@@ -316,7 +340,9 @@ static void check(unsigned files) {
     is_u64(late_rounds, 0, "in each round every member draws again when the faults are over");
     is_u64(crashed, 0, "no process ends but by itself or by SIGKILL");
     is_u64(hung, 0, "no close hangs");
-    if (!is_u64(board->odd, 0, "no call and no open fails but for want of a window, a pid, a clock, a server or a directory"))
+    if (!is_u64(
+            board->odd, 0,
+            "no call and no open fails but for want of a window, a pid, a clock, a server or a directory"))
         diag("one got %" PRIi64, board->odd_code);
     ok(files <= SEATS, "files do not grow with lives: at most %u in a directory", files);
     while (waitpid(-1, NULL, WNOHANG) > 0) /* children that were not born any more */

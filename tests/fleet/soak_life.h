@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * soak_life.h - what a process of tests/fleet/soak does. It opens, generates at a slow pace, forks when it is told, and closes. It
- * measures how long it wanted an ID and got none, and which faults were on meanwhile.
+ * soak_life.h - what a process of tests/fleet/soak does. It opens, generates at a slow pace, forks
+ * when it is told, and closes. It measures how long it wanted an ID and got none, and which faults
+ * were on meanwhile.
  */
 #ifndef SFID_TESTS_SOAK_LIFE_H
 #define SFID_TESTS_SOAK_LIFE_H
@@ -13,7 +14,8 @@ enum { APPS = 9, MEMBERS = 32, SEATS = 2 * MEMBERS, HOSTS = 16, SERVERS = 2 };
 enum { CODES = 16 }; /* more than there are */
 enum { LOG_ROOM = 1 << 16, BURST = 8, NAP_US = 35000 };
 
-/* What is done. A fault of a process counts for the stalls of this process, any other for its app's. */
+/* What is done. A fault of a process counts for the stalls of this process, any other for its
+ * app's. */
 enum fault {
     KILLED_OFF,
     CLOSED,
@@ -33,16 +35,17 @@ enum fault {
     OF_A_PROCESS = STOPPED
 };
 
-static const char *const fault_names[FAULTS + 1] = {"killed",     "closed",         "forked",     "stopped",
-                                                    "clock step", "run dir gone",   "slot gone",  "state dir gone",
-                                                    "mark gone",  "flushed",        "back empty", "back with old save",
-                                                    "paused",     "server's clock", "no fault"};
+static const char *const fault_names[FAULTS + 1] = {
+    "killed",    "closed",         "forked",    "stopped", "clock step", "run dir gone",
+    "slot gone", "state dir gone", "mark gone", "flushed", "back empty", "back with old save",
+    "paused",    "server's clock", "no fault"};
 
 /* A place for one process after the other; SEATS above MEMBERS are those of forked children. */
 struct seat {
     unsigned app, host;
     atomic_int fork_wanted;
-    atomic_int unborn;                 /* a child is to come; it sets this to 0, and does not live if it is already */
+    /* a child is to come; it sets this to 0, and does not live if it is already */
+    atomic_int unborn;
     _Atomic int64_t stopped_till;      /* monotonic; INT64_MAX: it is stopped */
     _Atomic int64_t own[OF_A_PROCESS]; /* as on_till, of its own faults */
 };
@@ -56,7 +59,8 @@ struct board {
     pid_t test;
     struct seat seats[SEATS];
     _Atomic int64_t host_clock_ns[HOSTS];
-    _Atomic int64_t on_till[APPS][FAULTS]; /* monotonic: until then a fault of this kind may be felt */
+    /* monotonic: until then a fault of this kind may be felt */
+    _Atomic int64_t on_till[APPS][FAULTS];
     struct stall stalls[FAULTS + 1];
     _Atomic uint64_t opened, refused_opens, refusals, odd, order_breaks, lost;
     _Atomic int64_t odd_code;
@@ -68,11 +72,14 @@ static struct member *members; /* one for each seat */
 static sfid_layout layouts[APPS];
 static char log_dirs[APPS][4300];
 
-static void count(_Atomic uint64_t *what) { atomic_fetch_add_explicit(what, 1, memory_order_relaxed); }
+static void count(_Atomic uint64_t *what) {
+    atomic_fetch_add_explicit(what, 1, memory_order_relaxed);
+}
 
 /* ---- stalls ------------------------------------------------------------- */
 
-/* A process wanted an ID since then, and has one now. Nothing counts that was stopped itself meanwhile. */
+/* A process wanted an ID since then, and has one now. Nothing counts that was stopped itself
+ * meanwhile. */
 static void note_stall(const struct seat *s, int64_t since_ns) {
     const int64_t ms = (mono_ns() - since_ns) / NS_PER_MS;
     int on[FAULTS], n = 0;
@@ -93,8 +100,8 @@ static void note_stall(const struct seat *s, int64_t since_ns) {
 
 /* These are what a fault may cost. Anything else is a mistake of the library or of the test. */
 static bool may_be(int64_t code) {
-    return code == SFID_EAGAIN || code == SFID_ELEASE || code == SFID_ECLOCK || code == SFID_EREDIS || code == SFID_ENOPID ||
-           code == SFID_EBUSY || code == SFID_ESTATE;
+    return code == SFID_EAGAIN || code == SFID_ELEASE || code == SFID_ECLOCK ||
+           code == SFID_EREDIS || code == SFID_ENOPID || code == SFID_EBUSY || code == SFID_ESTATE;
 }
 
 static void note_refusal(_Atomic uint64_t *which, int64_t code, const char *text) {
@@ -107,14 +114,16 @@ static void note_refusal(_Atomic uint64_t *which, int64_t code, const char *text
 }
 
 /*
- * Puts a wide ID into 63 bits: tick, pid and sequence, all that tells it from others. A worker of a host is shared: its processes
- * lease the high bits of its sequence, which is their pid here.
+ * Puts a wide ID into 63 bits: tick, pid and sequence, all that tells it from others. A worker of a
+ * host is shared: its processes lease the high bits of its sequence, which is their pid here.
  */
 static int64_t narrow(const sfid_options *opt, const sfid_layout *l, sfid_wide id) {
     sfid_wide_parts p;
-    must(sfid_wide_parse(opt->wide, id, &p) == 0 && (opt->app || (int64_t)p.pid == opt->pid), "a wide ID is not of its layout");
+    must(sfid_wide_parse(opt->wide, id, &p) == 0 && (opt->app || (int64_t)p.pid == opt->pid),
+         "a wide ID is not of its layout");
     const uint64_t low = opt->app ? p.pid << l->pid_shift | p.seq : p.seq;
-    must(low >> l->time_shift == 0 && p.tick >> (63 - l->time_shift) == 0, "63 bits do not hold a wide ID");
+    must(low >> l->time_shift == 0 && p.tick >> (63 - l->time_shift) == 0,
+         "63 bits do not hold a wide ID");
     return (int64_t)(p.tick << l->time_shift | low);
 }
 

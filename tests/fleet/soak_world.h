@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /**
- * soak_world.h - part of tests/fleet/soak: the apps, each with another store or layout, their hosts and servers, and what happens
- * to these.
+ * soak_world.h - part of tests/fleet/soak: the apps, each with another store or layout, their hosts
+ * and servers, and what happens to these.
  */
 #ifndef SFID_TESTS_SOAK_WORLD_H
 #define SFID_TESTS_SOAK_WORLD_H
@@ -22,7 +22,8 @@ enum {
 /* For how long a fault is felt: a newcomer waits for a window and the budget, and for an answer. */
 enum { FELT_MS = LONG_TTL + BUDGET + 1000 };
 
-/* How far a host's clock is off: a server refuses more than half a window. FIXED_STEP_MS is longer than a fixed pid's mark. */
+/* How far a host's clock is off: a server refuses more than half a window. FIXED_STEP_MS is longer
+ * than a fixed pid's mark. */
 enum { SERVER_MOST_MS = 900, LOCAL_MOST_MS = 3000, FIXED_STEP_MS = 35000 };
 
 enum store { SERVER, POOL, LOCAL, FIXED };
@@ -51,7 +52,8 @@ static const struct app {
 static struct host {
     unsigned app;
     bool state_side;
-    int64_t base_ms; /* of its clock: a fixed pid whose page is lost waits for its mark, or its clock goes on */
+    /* of its clock: a fixed pid whose page is lost waits for its mark, or its clock goes on */
+    int64_t base_ms;
     char run[4400], state[4400];
 } hosts[HOSTS];
 
@@ -95,7 +97,9 @@ static void turn_on_server(unsigned k, enum fault f, int64_t for_ms) {
 
 /* ---- hosts -------------------------------------------------------------- */
 
-static int64_t most_off(const struct host *h) { return apps[h->app].servers ? SERVER_MOST_MS : LOCAL_MOST_MS; }
+static int64_t most_off(const struct host *h) {
+    return apps[h->app].servers ? SERVER_MOST_MS : LOCAL_MOST_MS;
+}
 
 static void set_clock(unsigned host, int64_t ms) {
     atomic_store(&board->host_clock_ns[host], (hosts[host].base_ms + ms) * NS_PER_MS);
@@ -132,7 +136,8 @@ static void remove_something(unsigned host) {
             turn_on(h->app, h->state_side ? MARK_GONE : SLOT_GONE, 0);
         return;
     }
-    for (int tries = 0; tries < 100 && access(dir, F_OK) == 0; tries++) /* others make files meanwhile */
+    /* others make files meanwhile */
+    for (int tries = 0; tries < 100 && access(dir, F_OK) == 0; tries++)
         remove_tree(dir);
     turn_on(h->app, h->state_side ? STATE_GONE : RUN_GONE, 0);
 }
@@ -229,14 +234,16 @@ static void begin_servers(void) {
         struct server *s = &servers_of[k];
         const char *program = servers.installed[servers.n > 1 ? k : 0];
         snprintf(s->user, sizeof s->user, "user-%u", k);
-        redis_start(&s->r, program, "soak", REDIS_CLOCK, "--user", s->user, "on", ">pw", "~sfid:*", "+@all", NULL);
+        redis_start(&s->r, program, "soak", REDIS_CLOCK, "--user", s->user, "on", ">pw", "~sfid:*",
+                    "+@all", NULL);
         diag("server %u: %s", k, program);
     }
 }
 
 static const char *pool_store(void) {
     static char store[600];
-    snprintf(store, sizeof store, "pool:1-8=unix://user-0:pw@%s?timeout=300ms 9-16=unix://user-1:pw@%s?timeout=300ms",
+    snprintf(store, sizeof store,
+             "pool:1-8=unix://user-0:pw@%s?timeout=300ms 9-16=unix://user-1:pw@%s?timeout=300ms",
              servers_of[0].r.socket, servers_of[1].r.socket);
     return store;
 }
@@ -244,7 +251,8 @@ static const char *pool_store(void) {
 static sfid_options app_options(unsigned a) {
     static sfid_wide_layout wide[APPS];
     const struct app *app = &apps[a];
-    sfid_options opt = fleet_lease(&servers_of[app->servers == 2].r, app->name, app->ttl_ms, app->ttl_ms / 5);
+    sfid_options opt =
+        fleet_lease(&servers_of[app->servers == 2].r, app->name, app->ttl_ms, app->ttl_ms / 5);
     fleet_timeout(&opt, &servers_of[app->servers == 2].r, EXCHANGE_MS);
     opt.store = app->store == POOL    ? pool_store()
                 : app->store == LOCAL ? "local?lead_ms=600"
@@ -262,7 +270,8 @@ static sfid_options app_options(unsigned a) {
     opt.max_ahead_ms = app->servers ? opt.max_ahead_ms : 500;
     opt.open_timeout_ms = 4000;
     opt.on_unknown = SFID_WAIT_OUT;
-    must(!app->wide || sfid_wide_layout_parse(app->wide, &wide[a]) == 0, "no wide layout: %s", app->wide);
+    must(!app->wide || sfid_wide_layout_parse(app->wide, &wide[a]) == 0, "no wide layout: %s",
+         app->wide);
     return opt;
 }
 
@@ -282,15 +291,19 @@ static void begin_host(unsigned a, unsigned side) {
     on_host(&opt, hosts_n++);
     h->app = a;
     h->state_side = apps[a].servers == 0 && (hosts_n + side) % 2;
-    const char *name = is_wide_host(&apps[a]) ? "awsflake-000000000007" : apps[a].name; /* by its worker */
+    /* by its worker */
+    const char *name = is_wide_host(&apps[a]) ? "awsflake-000000000007" : apps[a].name;
     snprintf(h->run, sizeof h->run, "%s/%s", opt.run_dir, name);
     snprintf(h->state, sizeof h->state, "%s/%s", opt.state_dir, name);
 }
 
-static void begin_seat(unsigned i, unsigned app, unsigned host, int64_t pid, const sfid_options *opt) {
+static void begin_seat(unsigned i, unsigned app, unsigned host, int64_t pid,
+                       const sfid_options *opt) {
     struct member *m = &members[i];
     m->opt = *opt;
-    m->opt.pid = is_wide_host(&apps[app]) ? SFID_AWS_PID(0, 7) : apps[app].store == FIXED ? pid : -1;
+    m->opt.pid = is_wide_host(&apps[app])   ? SFID_AWS_PID(0, 7)
+                 : apps[app].store == FIXED ? pid
+                                            : -1;
     m->live = live;
     m->noted = apps[app].wide ? &layouts[app] : NULL;
     on_host(&m->opt, host);
@@ -314,7 +327,8 @@ static void begin_world(void) {
         for (unsigned h = 0; h < apps[a].hosts; h++) {
             begin_host(a, side);
             if (apps[a].servers == 0)
-                diag("%s: its %s directory is removed", apps[a].name, hosts[hosts_n - 1].state_side ? "state" : "run");
+                diag("%s: its %s directory is removed", apps[a].name,
+                     hosts[hosts_n - 1].state_side ? "state" : "run");
         }
         for (unsigned i = 0; i < apps[a].members; i++, n++) {
             begin_seat(n, a, first + i % apps[a].hosts, i + 1, &opt);

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Split brain, in network namespaces: a master with clients on one side, its replicas with clients on the other, and the link
- * between the sides is cut; a replica is promoted at once. Both sides want the same two pids.
+ * Split brain, in network namespaces: a master with clients on one side, its replicas with clients
+ * on the other, and the link between the sides is cut; a replica is promoted at once. Both sides
+ * want the same two pids.
  *
- * Everybody reaches the store by one address, as it is done with a floating one: it leads to the master, and after the cut to
- * whoever is master on one's own side. With min-replicas-to-write the cut off master stops granting before the other side's
- * newcomers may begin: no ID comes twice, those cut off are refused when their window ends, and have a pid again when the sides
- * are one again. Without it IDs do come twice, as doc/protocol.md says: that is looked for, too, to show that the checker sees
- * what it is to see here.
+ * Everybody reaches the store by one address, as it is done with a floating one: it leads to the
+ * master, and after the cut to whoever is master on one's own side. With min-replicas-to-write the
+ * cut off master stops granting before the other side's newcomers may begin: no ID comes twice,
+ * those cut off are refused when their window ends, and have a pid again when the sides are one
+ * again. Without it IDs do come twice, as doc/protocol.md says: that is looked for, too, to show
+ * that the checker sees what it is to see here.
  *
  * Sizes: one server for both (long: each server for each).
  */
@@ -18,10 +20,19 @@
 #define LAYOUT "39:3:14/10ms"
 #define ADDRESS "10.77.1.1"
 
-/* A master goes on for up to two seconds more than min-replicas-max-lag: it counts whole seconds, and looks each second. */
-enum { TTL = 7000, HEARTBEAT = 900, LAG_S = 1, BUDGET = (LAG_S + 2) * 1000 + 1000, MEMBERS = 4, BEARS_MS = 1500 };
-enum { A, B, SPARE, NODES };           /* the sides; and of servers, the second one on side B */
-enum { HOLDER, AWAY, NEWCOMER, LATE }; /* HOLDER and LATE on side A, the others on B; the first two hold before the cut */
+/* A master goes on for up to two seconds more than min-replicas-max-lag: it counts whole seconds,
+ * and looks each second. */
+enum {
+    TTL = 7000,
+    HEARTBEAT = 900,
+    LAG_S = 1,
+    BUDGET = (LAG_S + 2) * 1000 + 1000,
+    MEMBERS = 4,
+    BEARS_MS = 1500
+};
+enum { A, B, SPARE, NODES }; /* the sides; and of servers, the second one on side B */
+/* HOLDER and LATE on side A, the others on B; the first two hold before the cut */
+enum { HOLDER, AWAY, NEWCOMER, LATE };
 
 static const int side_of[MEMBERS] = {A, B, B, A};
 
@@ -41,7 +52,9 @@ static int home;
 
 /* ---- the two sides -------------------------------------------------------- */
 
-static void enter(int network) { must(setns(network, CLONE_NEWNET) >= 0, "setns: %s", strerror(errno)); }
+static void enter(int network) {
+    must(setns(network, CLONE_NEWNET) >= 0, "setns: %s", strerror(errno));
+}
 
 /* Runs ip(8) in a network. */
 __attribute__((format(printf, 2, 3))) static bool ip(int network, const char *fmt, ...) {
@@ -64,20 +77,25 @@ static int new_network(void) {
     return network;
 }
 
-/* Both with a loopback interface of their own, and a cable between them. The address is on side A. */
+/* Both with a loopback interface of their own, and a cable between them. The address is on side
+ * A. */
 static bool networks_make(struct brain *b) {
     b->network[A] = new_network();
     b->network[B] = b->network[A] < 0 ? -1 : new_network();
     return b->network[B] >= 0 &&
-           ip(b->network[A], "ip link add cable type veth peer name cable netns /proc/%d/fd/%d", (int)getpid(), b->network[B]) &&
-           ip(b->network[A], "ip link set lo up && ip address add 10.77.0.1/24 dev cable && ip link set cable up && "
-                             "ip address add " ADDRESS "/32 dev lo") &&
-           ip(b->network[B], "ip link set lo up && ip address add 10.77.0.2/24 dev cable && ip link set cable up && "
-                             "ip route add " ADDRESS "/32 via 10.77.0.1");
+           ip(b->network[A], "ip link add cable type veth peer name cable netns /proc/%d/fd/%d",
+              (int)getpid(), b->network[B]) &&
+           ip(b->network[A],
+              "ip link set lo up && ip address add 10.77.0.1/24 dev cable && ip link set cable up && "
+              "ip address add " ADDRESS "/32 dev lo") &&
+           ip(b->network[B],
+              "ip link set lo up && ip address add 10.77.0.2/24 dev cable && ip link set cable up && "
+              "ip route add " ADDRESS "/32 via 10.77.0.1");
 }
 
 static void cut(struct brain *b) {
-    must(ip(b->network[A], "ip link set cable down") && ip(b->network[B], "ip address add " ADDRESS "/32 dev lo"),
+    must(ip(b->network[A], "ip link set cable down") &&
+             ip(b->network[B], "ip address add " ADDRESS "/32 dev lo"),
          "the cable is not cut");
     b->cut_ms = tap_now_ms();
 }
@@ -85,7 +103,8 @@ static void cut(struct brain *b) {
 /* The cable is whole again, and the address leads to side B. */
 static void heal(struct brain *b) {
     must(ip(b->network[A],
-            "ip address del " ADDRESS "/32 dev lo && ip link set cable up && ip route add " ADDRESS "/32 via 10.77.0.2"),
+            "ip address del " ADDRESS "/32 dev lo && ip link set cable up && ip route add " ADDRESS
+            "/32 via 10.77.0.2"),
          "the cable is not mended");
 }
 
@@ -104,7 +123,8 @@ static void follow(struct redis *r, const char *host) {
 
 static bool has_good_replica(void *arg) {
     char state[100];
-    return strstr(redis_info(arg, "replication", "slave0", state, sizeof state), "state=online") != NULL;
+    return strstr(redis_info(arg, "replication", "slave0", state, sizeof state), "state=online") !=
+           NULL;
 }
 
 static void server_start(struct brain *b, int node, const char *port) {
@@ -112,9 +132,10 @@ static void server_start(struct brain *b, int node, const char *port) {
     char lag[8];
     snprintf(lag, sizeof lag, "%d", LAG_S);
     enter(b->network[node == A ? A : B]);
-    redis_start(&b->node[node], b->program, names[node], 0, "--port", port, "--bind", "0.0.0.0", "--protected-mode", "no",
-                "--repl-ping-replica-period", "1", "--repl-backlog-ttl", "0", "--min-replicas-to-write", b->guarded ? "1" : "0",
-                "--min-replicas-max-lag", lag, NULL);
+    redis_start(&b->node[node], b->program, names[node], 0, "--port", port, "--bind", "0.0.0.0",
+                "--protected-mode", "no", "--repl-ping-replica-period", "1", "--repl-backlog-ttl",
+                "0", "--min-replicas-to-write", b->guarded ? "1" : "0", "--min-replicas-max-lag",
+                lag, NULL);
     enter(home);
 }
 
@@ -185,7 +206,8 @@ static void split(struct brain *b) {
 static bool refuses(void *arg) {
     struct brain *b = arg;
     const struct took sent = took_since(b->cut_ms);
-    const bool refused = strncmp(redis_text(&b->node[A], "SET", "probe", "1", NULL), "-NOREPLICAS ", 12) == 0;
+    const bool refused =
+        strncmp(redis_text(&b->node[A], "SET", "probe", "1", NULL), "-NOREPLICAS ", 12) == 0;
     if (!refused)
         b->last_write = sent;
     return refused;
@@ -193,7 +215,8 @@ static bool refuses(void *arg) {
 
 static const char *named(const struct brain *b) {
     static char name[80];
-    snprintf(name, sizeof name, "%s, %s", b->program, b->guarded ? "min-replicas-to-write 1" : "without min-replicas");
+    snprintf(name, sizeof name, "%s, %s", b->program,
+             b->guarded ? "min-replicas-to-write 1" : "without min-replicas");
     return name;
 }
 
@@ -209,20 +232,25 @@ static void newcomer_gets(struct brain *b) {
     struct member *m = &b->m[NEWCOMER];
     must(flag_wait(&m->opened, 1, 2 * TAP_WAIT_MS), "a newcomer does not open");
     is_i64(m->rc, 0, "%s: a newcomer there gets a pid", named(b));
-    ok(m->rc == 0 && atomic_load(&m->pid) == atomic_load(&b->m[HOLDER].pid), "%s: that of who was cut off", named(b));
+    ok(m->rc == 0 && atomic_load(&m->pid) == atomic_load(&b->m[HOLDER].pid),
+       "%s: that of who was cut off", named(b));
     lasted(m->open, TTL + BUDGET - 500, "%s: after W + S (%" PRIi64 " ms)", named(b), m->open.ms);
     ok(member_draws(m, 50, TAP_WAIT_MS), "%s: and draws", named(b));
 }
 
 static void guarded_apart(struct brain *b) {
     const struct member *holder = &b->m[HOLDER], *late = &b->m[LATE];
-    ok(tap_wait_until(refuses, b, TAP_WAIT_MS), "%s: the master that was cut off stops granting", named(b));
-    in_time(b->last_write, BUDGET, "%s: and before S is over (%" PRIi64 " ms)", named(b), b->last_write.ms);
+    ok(tap_wait_until(refuses, b, TAP_WAIT_MS), "%s: the master that was cut off stops granting",
+       named(b));
+    in_time(b->last_write, BUDGET, "%s: and before S is over (%" PRIi64 " ms)", named(b),
+            b->last_write.ms);
     away_goes_on(b);
     newcomer_gets(b);
-    ok((atomic_load(&holder->errors) > 0 || member_fails(holder, TAP_WAIT_MS)) && atomic_load(&holder->error) == SFID_ELEASE,
+    ok((atomic_load(&holder->errors) > 0 || member_fails(holder, TAP_WAIT_MS)) &&
+           atomic_load(&holder->error) == SFID_ELEASE,
        "%s: who was cut off is refused", named(b));
-    is_i64(atomic_load(&late->opened) && late->rc == 0, 0, "%s: and nobody new got anything there", named(b));
+    is_i64(atomic_load(&late->opened) && late->rc == 0, 0, "%s: and nobody new got anything there",
+           named(b));
 }
 
 /* A pid for each of those who were cut off, when the others have gone. */
@@ -232,10 +260,12 @@ static void guarded_again(struct brain *b) {
     follow(&b->node[A], "10.77.0.2");
     member_end(&b->m[NEWCOMER]);
     member_end(&b->m[AWAY]);
-    ok(member_event(holder, SFID_EVENT_LEASED_AGAIN, 0, TAP_WAIT_MS) && member_draws(holder, 50, TAP_WAIT_MS),
+    ok(member_event(holder, SFID_EVENT_LEASED_AGAIN, 0, TAP_WAIT_MS) &&
+           member_draws(holder, 50, TAP_WAIT_MS),
        "%s: one again, who was cut off has a pid again", named(b));
     must(flag_wait(&late->opened, 1, 2 * TAP_WAIT_MS), "who came late does not open");
-    ok(late->rc == SFID_EREDIS || late->rc == 0, "%s: who came too early was told, or has one now: %s", named(b), late->text);
+    ok(late->rc == SFID_EREDIS || late->rc == 0,
+       "%s: who came too early was told, or has one now: %s", named(b), late->text);
 }
 
 /* Both of them draw, with one pid, for a while. */
@@ -243,7 +273,8 @@ static void unguarded_apart(struct brain *b) {
     away_goes_on(b);
     newcomer_gets(b);
     is_i64(atomic_load(&b->m[HOLDER].errors), 0, "%s: while who was cut off draws, too", named(b));
-    must(flag_wait(&b->m[LATE].opened, 1, 2 * TAP_WAIT_MS), "nobody gets a pid from the master that was cut off");
+    must(flag_wait(&b->m[LATE].opened, 1, 2 * TAP_WAIT_MS),
+         "nobody gets a pid from the master that was cut off");
     is_i64(b->m[LATE].rc, 0, "%s: and somebody new does", named(b));
 }
 
@@ -298,8 +329,9 @@ static void test_split(void *programs) {
     guarded_apart(&brains[0]);
     unguarded_apart(&brains[1]);
     guarded_again(&brains[0]);
-    diag("figure: W %d ms, S %d ms; the last write that a cut off master took: %" PRIi64 " ms after the cut", TTL, BUDGET,
-         brains[0].last_write.ms);
+    diag("figure: W %d ms, S %d ms; the last write that a cut off master took: %" PRIi64
+         " ms after the cut",
+         TTL, BUDGET, brains[0].last_write.ms);
     end(&brains[0]);
     end(&brains[1]);
     judge_both(&brains[0], &brains[1]);
@@ -309,6 +341,8 @@ int main(void) {
     fleet_begin(LAYOUT);
     home = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
     for (size_t i = 0; i < servers.n && (i == 0 || getenv("SFID_TEST_LONG")); i++)
-        retake(test_split, (const char *[]){servers.installed[i], servers.installed[(i + 1) % servers.n]}, BEARS_MS, fleet_forget);
+        retake(test_split,
+               (const char *[]){servers.installed[i], servers.installed[(i + 1) % servers.n]},
+               BEARS_MS, fleet_forget);
     return done_testing();
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A holder is stopped: by SIGSTOP for three windows; by the cgroup freezer until its window is over; with its host, when all clocks
- * but the monotonic one have moved on by three windows. Another process gets its very pid. When it goes on it draws nothing of that one's
- * window: with another pid to be had and a call that may wait, it has one within open_timeout_ms; with none, the call fails
- * with SFID_ELEASE.
+ * A holder is stopped: by SIGSTOP for three windows; by the cgroup freezer until its window is
+ * over; with its host, when all clocks but the monotonic one have moved on by three windows.
+ * Another process gets its very pid. When it goes on it draws nothing of that one's window: with
+ * another pid to be had and a call that may wait, it has one within open_timeout_ms; with none, the
+ * call fails with SFID_ELEASE.
  *
  * Sizes: once each way (long: 5 times). The freezer takes root.
  */
@@ -61,7 +62,8 @@ static void freeze(struct member *m) {
     char text[20];
     snprintf(text, sizeof text, "%d", (int)m->child);
     atomic_fetch_add(&m->stops, 1);
-    if (!cgroup_write("cgroup.procs", text) || !cgroup_write("cgroup.freeze", "1") || !tap_wait_until(is_frozen, NULL, TAP_WAIT_MS))
+    if (!cgroup_write("cgroup.procs", text) || !cgroup_write("cgroup.freeze", "1") ||
+        !tap_wait_until(is_frozen, NULL, TAP_WAIT_MS))
         die("%s: a process is not frozen", cgroup);
 }
 
@@ -110,8 +112,10 @@ static void let_go_on(const struct pair *p) {
         die("%s: %s", cgroup, strerror(errno));
 }
 
-/* The holder has its pid, is stopped in the middle of drawing, and the other one gets the pid and draws. */
-static void stop_and_take(struct redis *r, struct pair *p, bool range_of_two, unsigned max_wait_ms, const char *what) {
+/* The holder has its pid, is stopped in the middle of drawing, and the other one gets the pid and
+ * draws. */
+static void stop_and_take(struct redis *r, struct pair *p, bool range_of_two, unsigned max_wait_ms,
+                          const char *what) {
     sfid_options opt = short_lease(r, p->app, 0);
     opt.pid_max += range_of_two;
     opt.max_wait_ms = max_wait_ms;
@@ -125,7 +129,8 @@ static void stop_and_take(struct redis *r, struct pair *p, bool range_of_two, un
     opt.pid_min = opt.pid_max = pid;
     p->other = members_new(1, &opt);
     p->other->prepare = take_clock;
-    is_i64(member_open_one(p->other), 0, "%s: its window over, another process gets that pid", what);
+    is_i64(member_open_one(p->other), 0, "%s: its window over, another process gets that pid",
+           what);
     ok(member_draws(p->other, 100, TAP_WAIT_MS), "%s: and draws from it", what);
     is_i64(atomic_load(&p->other->pid), pid, "%s: from that one", what);
     while (p->how == STOPPED && tap_now_ms() < p->stopped_at + 3 * TTL)
@@ -143,7 +148,8 @@ static void test_finds_another(struct redis *r, unsigned round, enum how how, co
     struct pair p = {.how = how};
     snprintf(p.app, sizeof p.app, "finds-%u%d", round, (int)how);
     stop_and_take(r, &p, true, TAP_WAIT_MS, what);
-    const int64_t pid = atomic_load(&p.holder->pid), errors = atomic_load(&p.holder->errors), begin = tap_now_ms();
+    const int64_t pid = atomic_load(&p.holder->pid), errors = atomic_load(&p.holder->errors),
+                  begin = tap_now_ms();
     const int from = atomic_load(&p.holder->events);
     let_go_on(&p);
     /* The first may be the one that a call had in hand. */
@@ -169,7 +175,8 @@ static void test_finds_none(struct redis *r, unsigned round) {
     ok(member_fails(p.holder, TAP_WAIT_MS), "finds none: calls fail");
     diag("figure: finds none: a call failed %" PRId64 " ms after SIGCONT", tap_now_ms() - begin);
     is_i64(atomic_load(&p.holder->error), SFID_ELEASE, "finds none: with SFID_ELEASE");
-    ok(atomic_load(&p.holder->ids) <= ids + 1, "finds none: nothing was drawn but what a call had in hand");
+    ok(atomic_load(&p.holder->ids) <= ids + 1,
+       "finds none: nothing was drawn but what a call had in hand");
     ok(member_fails(p.holder, TAP_WAIT_MS), "finds none: and go on failing");
     is_i64(member_end(p.other), 0, "finds none: the other one closes");
     ok(member_draws(p.holder, 1, TAP_WAIT_MS), "finds none: then the pid is had again");

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * SFID_TRUST is the caller's word for the moment of the open: no other process of the app runs. A claim that is made later, when
- * others may have opened, does not pass it on. So a server that does not know the app then grants nothing but what cannot be
- * another's: here the other server of a pool, which is asked first when the first one is away.
+ * SFID_TRUST is the caller's word for the moment of the open: no other process of the app runs. A
+ * claim that is made later, when others may have opened, does not pass it on. So a server that does
+ * not know the app then grants nothing but what cannot be another's: here the other server of a
+ * pool, which is asked first when the first one is away.
  *
  * Looked at is what the server notes of the time up to which others may hold pids.
  */
@@ -15,7 +16,8 @@ enum { TTL = 8000, HEARTBEAT = 500, PIDS = 8, BEARS_MS = 1000 };
 struct question {
     struct redis *r;
     char key[40];
-    int64_t until, asked_ms, before_ms; /* when it was looked at last, and the time before: the server did not know the app */
+    /* when it was looked at last, and the time before: the server did not know the app */
+    int64_t until, asked_ms, before_ms;
 };
 
 static int64_t wall_ms(void) {
@@ -38,7 +40,8 @@ static void holds_back(struct redis *r, const char *app, const char *what) {
     snprintf(q.key, sizeof q.key, "sfid:%s", app);
     ok(tap_wait_until(knows_the_app, &q, TAP_WAIT_MS), "%s: it is asked", what);
     const int64_t until_ms = q.until * layout.unit_ms + layout.epoch_ms;
-    ok(until_ms >= q.before_ms + TTL, "%s: it takes others for holders of pids for %" PRIi64 " ms", what, until_ms - q.before_ms);
+    ok(until_ms >= q.before_ms + TTL, "%s: it takes others for holders of pids for %" PRIi64 " ms",
+       what, until_ms - q.before_ms);
 }
 
 static void asked_later(struct redis *first) {
@@ -48,8 +51,9 @@ static void asked_later(struct redis *first) {
     sfid_options opt = fleet_lease(first, "pooled", TTL, HEARTBEAT);
     redis_do(first, "ACL", "SETUSER", "one", "on", ">pw", "~sfid:*", "+@all", NULL);
     redis_do(&second, "ACL", "SETUSER", "two", "on", ">pw", "~sfid:*", "+@all", NULL);
-    snprintf(list, sizeof list, "pool:1-%d=unix://one:pw@%s?timeout=2000ms %d-%d=unix://two:pw@%s?timeout=2000ms", PIDS / 2,
-             first->socket, PIDS / 2 + 1, PIDS, second.socket);
+    snprintf(list, sizeof list,
+             "pool:1-%d=unix://one:pw@%s?timeout=2000ms %d-%d=unix://two:pw@%s?timeout=2000ms",
+             PIDS / 2, first->socket, PIDS / 2 + 1, PIDS, second.socket);
     opt.store = list;
     opt.pid_min = opt.pid_max = 0;
     struct member *m = member_drawing(&opt);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * An upgrade over a change of the lease rules. Processes with the lease script of before (before.lua) have the app's hash; today's
- * library refuses it, in words that say which is older, and changes nothing. sfid_app_init() with SFID_INIT_UPGRADE refuses while a
- * pid may be in use, also if forced. Once none may be, it lets today's library begin, and then the older one is refused.
+ * An upgrade over a change of the lease rules. Processes with the lease script of before
+ * (before.lua) have the app's hash; today's library refuses it, in words that say which is older,
+ * and changes nothing. sfid_app_init() with SFID_INIT_UPGRADE refuses while a pid may be in use,
+ * also if forced. Once none may be, it lets today's library begin, and then the older one is
+ * refused.
  *
  * One size: as long as the window of one lease, 4 s.
  */
@@ -30,7 +32,8 @@ static const char *ask(struct redis *r, uint64_t number[3], const char *const ow
     for (int i = 1; i < OWN_MOST && own[i]; i++)
         args[n++] = own[i];
     struct reply *reply = redis_ask_n(r, n, args, NULL);
-    must(reply->type == '*' && reply->count >= 2, "%s: %s", own[0], reply->text ? reply->text : "no text");
+    must(reply->type == '*' && reply->count >= 2, "%s: %s", own[0],
+         reply->text ? reply->text : "no text");
     snprintf(word, sizeof word, "%.15s", reply->list[0].text);
     for (size_t i = 0; i < 3; i++)
         number[i] = i + 2 < reply->count ? strtoull(reply->list[i + 2].text, NULL, 10) : 0;
@@ -49,7 +52,9 @@ static uint64_t leave_leases(struct redis *r) {
     snprintf(pid, sizeof pid, "%" PRIu64, number[2]);
     snprintf(position, sizeof position, "%" PRIu64, tick_now(&layout) + 1);
     snprintf(limit, sizeof limit, "%" PRIu64, number[1]);
-    must(strcmp(ASK("release", pid, "n", "host:1:00000000000000ab", "-", position, limit), "OK") == 0, "a release of before");
+    must(strcmp(ASK("release", pid, "n", "host:1:00000000000000ab", "-", position, limit), "OK") ==
+             0,
+         "a release of before");
     must(strcmp(ASK("claim", "3", "n", "host:0:00000000000000aa"), "OK") == 0, "a claim of before");
     return number[1];
 }
@@ -59,8 +64,9 @@ static uint64_t leave_leases(struct redis *r) {
 static char why[SFID_WHY_LEN];
 
 static void says_older(const char *text, const char *name) {
-    ok(strstr(text, "older version of libsfid (lease rules 1, here 2)") && strstr(text, "sfid init --upgrade --app " APP), "%s: %s",
-       name, text);
+    ok(strstr(text, "older version of libsfid (lease rules 1, here 2)") &&
+           strstr(text, "sfid init --upgrade --app " APP),
+       "%s: %s", name, text);
 }
 
 static void is_refused(const sfid_options *opt) {
@@ -72,14 +78,17 @@ static void is_refused(const sfid_options *opt) {
     is_i64(sfid_app_look(opt, &info, NULL, NULL, why, sizeof why), 0, "who looks is told");
     is_i64(info.state, SFID_APP_BARRED, "that the hash is older");
     ok(info.held == 1 && info.released == 1, "and who has its pids");
-    is_i64(sfid_app_init(opt, SFID_INIT_FORCE, NULL, why, sizeof why), SFID_ELAYOUT, "init alone does nothing");
+    is_i64(sfid_app_init(opt, SFID_INIT_FORCE, NULL, why, sizeof why), SFID_ELAYOUT,
+           "init alone does nothing");
     says_older(why, "and says so");
 }
 
 static void stays_while_held(const sfid_options *opt) {
-    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), SFID_EBUSY, "nor does an upgrade while a pid is held");
+    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), SFID_EBUSY,
+           "nor does an upgrade while a pid is held");
     ok(strstr(why, "pid 3 is held by host:0") != NULL, "it says by whom: %s", why);
-    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE | SFID_INIT_FORCE, NULL, why, sizeof why), SFID_EBUSY, "nor one that is forced");
+    is_i64(sfid_app_init(opt, SFID_INIT_UPGRADE | SFID_INIT_FORCE, NULL, why, sizeof why),
+           SFID_EBUSY, "nor one that is forced");
     ok(strstr(why, "pid 3 may be in use until") != NULL, "it says until when: %s", why);
 }
 
@@ -93,7 +102,8 @@ static void test_upgrade(struct redis *r) {
     const uint64_t limit = leave_leases(r);
     is_refused(&opt);
     stays_while_held(&opt);
-    ok(strcmp(record_of(r, APP, 5, line), "") != 0 && strcmp(record_of(r, APP, 3, line), "") != 0, "its records are as they were");
+    ok(strcmp(record_of(r, APP, 5, line), "") != 0 && strcmp(record_of(r, APP, 3, line), "") != 0,
+       "its records are as they were");
     ok(tick_passes(&layout, limit, TAP_WAIT_MS), "the window of before ends");
     is_i64(sfid_app_init(&opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), 0, "an upgrade");
     is_i64(sfid_app_init(&opt, SFID_INIT_UPGRADE, NULL, why, sizeof why), 0, "twice does no harm");

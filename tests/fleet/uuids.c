@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * UUIDs of processes on different hosts, with pids leased from a server: none equal, random bits aside; also when one is
- * killed and starts again, and when one loses its pid to another while it is stopped and goes on with a new one: each UUID
- * carries the pid under which its number was drawn.
+ * UUIDs of processes on different hosts, with pids leased from a server: none equal, random bits
+ * aside; also when one is killed and starts again, and when one loses its pid to another while it
+ * is stopped and goes on with a new one: each UUID carries the pid under which its number was
+ * drawn.
  *
- * Sizes: 100,000 by each of three processes (long: a million; sanitizer: 10,000), against each server.
+ * Sizes: 100,000 by each of three processes (long: a million; sanitizer: 10,000), against each
+ * server.
  */
 #include "support/fleet.h"
 #include "support/wide.h"
@@ -50,7 +52,8 @@ static int live(void *arg) {
         fprintf(stderr, "# %s\n", sfid_last_error(g));
     h->pid = sfid_pid(g);
     atomic_store(&h->opened, 1);
-    while (h->rc == 0 && h->drawn->count < h->most && !atomic_load(&h->may_end) && drawn_add(h->drawn, g))
+    while (h->rc == 0 && h->drawn->count < h->most && !atomic_load(&h->may_end) &&
+           drawn_add(h->drawn, g))
         if (h->most == UINT64_MAX)
             nap_us(200);
     while (atomic_load(&h->stays))
@@ -59,7 +62,8 @@ static int live(void *arg) {
     return h->rc == 0 && h->drawn->error == 0 ? 0 : 1;
 }
 
-static struct host *host_new(const struct redis *r, const char *app, unsigned number, uint64_t most) {
+static struct host *host_new(const struct redis *r, const char *app, unsigned number,
+                             uint64_t most) {
     struct host *h = shared_memory(sizeof *h);
     h->opt = uuid_options(r, app, number);
     h->most = most;
@@ -102,7 +106,8 @@ static void test_hosts(struct redis *r) {
     pid_t children[HOSTS];
     int faults = 0;
     for (unsigned i = 0; i < HOSTS; i++) {
-        hosts[i] = host_new(r, "hosts", i, i == 0 ? ROOM : most); /* the first does not come to its end */
+        /* the first does not come to its end */
+        hosts[i] = host_new(r, "hosts", i, i == 0 ? ROOM : most);
         lists[i] = hosts[i]->drawn;
         atomic_store(&hosts[i]->stays, 1); /* or the next one may have its pid */
         children[i] = host_start(hosts[i]);
@@ -122,14 +127,16 @@ static void test_hosts(struct redis *r) {
         faults += !increases(lists[i]->ids, lists[i]->count) || pids_in(lists[i]) != 1;
     is_i64(faults, 0, "three hosts: each increasing, with one pid");
     is_u64(repeated(lists, HOSTS, &uuid7), 0, "three hosts: none equal, random bits aside");
-    ok(hosts[0]->pid != hosts[1]->pid && hosts[1]->pid != hosts[2]->pid && hosts[0]->pid != hosts[2]->pid,
+    ok(hosts[0]->pid != hosts[1]->pid && hosts[1]->pid != hosts[2]->pid &&
+           hosts[0]->pid != hosts[2]->pid,
        "three hosts: three pids");
 }
 
 /* ---- lost ----------------------------------------------------------------- */
 
 static void test_lost(struct redis *r) {
-    struct host *slow = host_new(r, "lost", 3, UINT64_MAX), *taker = host_new(r, "lost", 4, UINT64_MAX);
+    struct host *slow = host_new(r, "lost", 3, UINT64_MAX),
+                *taker = host_new(r, "lost", 4, UINT64_MAX);
     struct drawn *const lists[] = {slow->drawn, taker->drawn};
     slow->opt.ttl_ms = taker->opt.ttl_ms = 2000;
     slow->opt.heartbeat_ms = taker->opt.heartbeat_ms = 300;
@@ -152,7 +159,9 @@ static void test_lost(struct redis *r) {
     is_i64(child_wait(two, TAP_WAIT_MS), 0, "as does the other");
     diag("%" PRIu64 " before it was stopped, %" PRIu64 " after", then, slow->drawn->count - then);
     is_i64(pids_in(slow->drawn), 2, "its UUIDs have the old pid, then the new");
-    ok(increases(slow->drawn->ids, slow->drawn->count) && increases(taker->drawn->ids, taker->drawn->count), "and increase");
+    ok(increases(slow->drawn->ids, slow->drawn->count) &&
+           increases(taker->drawn->ids, taker->drawn->count),
+       "and increase");
     is_u64(repeated(lists, 2, &uuid7), 0, "none is equal to one of the other's, random bits aside");
 }
 

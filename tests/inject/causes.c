@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Opens in which a call fails, and opens in which two do: what failed is told with its cause, and nothing is left. See
- * support/part.h.
+ * Opens in which a call fails, and opens in which two do: what failed is told with its cause, and
+ * nothing is left. See support/part.h.
  *
  * Sizes: each fourth call, and each fourth after it. Long: all. tests/inject/pairs has all, too.
  */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each call of the library that can fail fails in turn, in opens, renewals, closes and forks, with pids of this host: see
- * support/trial.h.
+ * Each call of the library that can fail fails in turn, in opens, renewals, closes and forks, with
+ * pids of this host: see support/trial.h.
  *
- * Sizes: every third call of a kind (sanitizer: ninth), once with its first error. $SFID_TEST_EACH: each call. Long: each with
- * each of its errors, also with all calls of the kind after it.
+ * Sizes: every third call of a kind (sanitizer: ninth), once with its first error. $SFID_TEST_EACH:
+ * each call. Long: each with each of its errors, also with all calls of the kind after it.
  */
 #include "draw/page.h"
 #include "support/trial.h"
@@ -17,12 +17,16 @@ static const struct {
     unsigned works; /* a bit each */
 } all[] = {
     {{.name = "first local", .store = TWO, .pid = -1, .cold = true}, 1 << TRIAL_OPEN},
-    {{.name = "fixed", .pid = 7, .alone = true}, 1 << TRIAL_OPEN | 1 << TRIAL_CLOSE | 1 << TRIAL_RENEW},
+    {{.name = "fixed", .pid = 7, .alone = true},
+     1 << TRIAL_OPEN | 1 << TRIAL_CLOSE | 1 << TRIAL_RENEW},
     {{.name = "share", .store = TWO, .pid = -1, .share = 1}, 1 << TRIAL_OPEN | 1 << TRIAL_CLOSE},
-    {{.name = "joined share", .store = TWO, .pid = -1, .share = 1, .joins = true}, 1 << TRIAL_OPEN | 1 << TRIAL_CLOSE},
+    {{.name = "joined share", .store = TWO, .pid = -1, .share = 1, .joins = true},
+     1 << TRIAL_OPEN | 1 << TRIAL_CLOSE},
     {{.name = "local after a kill", .store = TWO, .pid = -1, .resumes = true}, 1 << TRIAL_OPEN},
-    {{.name = "local at the end of a page", .store = TWO, .pid = -1, .lives = SFID__FEW_RECORDS}, 1 << TRIAL_OPEN},
-    {{.name = "local with events", .store = TWO, .pid = -1, .events = true}, 1 << TRIAL_RENEW | 1 << TRIAL_FORK},
+    {{.name = "local at the end of a page", .store = TWO, .pid = -1, .lives = SFID__FEW_RECORDS},
+     1 << TRIAL_OPEN},
+    {{.name = "local with events", .store = TWO, .pid = -1, .events = true},
+     1 << TRIAL_RENEW | 1 << TRIAL_FORK},
 };
 enum {
     WORKS = TRIAL_FORK + 1,

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Functions of src/host and src/redis, each by itself: each call that can fail fails in turn, with each of its errors, also
- * with all calls of its kind after it. Whatever comes of that, as many descriptors, threads, blocks of memory and mapped bytes
- * are there as before. Whole opens, renewals and closes are looked at by local.c and redis.c.
+ * Functions of src/host and src/redis, each by itself: each call that can fail fails in turn, with
+ * each of its errors, also with all calls of its kind after it. Whatever comes of that, as many
+ * descriptors, threads, blocks of memory and mapped bytes are there as before. Whole opens,
+ * renewals and closes are looked at by local.c and redis.c.
  */
 #include "host/mark.h"
 #include "host/slot.h"
@@ -21,7 +22,8 @@ static struct sfid__slot slot; /* likewise */
 static struct sfid__file_id file;
 static struct sfid__uri uri;
 static struct peer peer;
-static struct sfid__deadline until; /* set ahead: the test's own looks at the clock are not to fail */
+/* set ahead: the test's own looks at the clock are not to fail */
+static struct sfid__deadline until;
 
 static const struct sfid__mark_want alone = {1, FINGERPRINT, true, false, INT64_MAX},
                                     shared = {1, FINGERPRINT, true, true, INT64_MAX};
@@ -30,7 +32,8 @@ static const struct sfid__mark_want alone = {1, FINGERPRINT, true, false, INT64_
 
 static void hold_mark(const struct sfid__mark_want *want) {
     need(sfid__mark_take(&mark, &app, want, &said, &err) == 0 &&
-             sfid__mark_write(&mark, (struct sfid__position){.word = 1000, .page_nonce = PAGE}, &err) == 0,
+             sfid__mark_write(&mark, (struct sfid__position){.word = 1000, .page_nonce = PAGE},
+                              &err) == 0,
          "no mark: %s", err.text);
 }
 
@@ -75,7 +78,8 @@ static void join_another_page(struct sfid__error *why) { join_as(PAGE + 1, false
 
 static void set_file(void) {
     struct stat st;
-    need(sfid__file_publish(&app, "file", "content", true, &err) >= 0 && linkat(app.fd, "file", app.fd, "other", 0) >= 0 &&
+    need(sfid__file_publish(&app, "file", "content", true, &err) >= 0 &&
+             linkat(app.fd, "file", app.fd, "other", 0) >= 0 &&
              fstatat(app.fd, "file", &st, 0) >= 0,
          "no file: %s", err.text);
     file = sfid__file_id(&st);
@@ -91,7 +95,9 @@ static void remove_others(struct sfid__error *unused) {
     sfid__file_remove_others(&app, "file", &file);
 }
 
-static void publish(struct sfid__error *why) { sfid__file_publish(&app, "published", "content", true, why); }
+static void publish(struct sfid__error *why) {
+    sfid__file_publish(&app, "published", "content", true, why);
+}
 
 static void end_published(void) { unlinkat(app.fd, "published", 0); }
 
@@ -100,7 +106,9 @@ static void read_file(struct sfid__error *why) {
     sfid__file_read(&app, "file", text, sizeof text, why);
 }
 
-static void enter_door(struct sfid__error *why) { sfid__door_leave(sfid__door_enter(&app, 1, INT64_MAX, why)); }
+static void enter_door(struct sfid__error *why) {
+    sfid__door_leave(sfid__door_enter(&app, 1, INT64_MAX, why));
+}
 
 /* ---- slots -------------------------------------------------------------------- */
 
@@ -108,7 +116,8 @@ static int take_slot_as(struct sfid__slot *s) {
     struct sfid__dir dir = SFID__DIR_NONE;
     if (sfid__dir_open_sub(&dir, &run_dir, "orders", &err) < 0)
         return err.code;
-    return sfid__slot_take(s, &dir, "pid-1", &(struct sfid__slot_want){FINGERPRINT, 1, UINT64_MAX, INT64_MAX}, &err);
+    return sfid__slot_take(s, &dir, "pid-1",
+                           &(struct sfid__slot_want){FINGERPRINT, 1, UINT64_MAX, INT64_MAX}, &err);
 }
 
 static void set_slot(void) { need(take_slot_as(&slot) == 0, "no slot: %s", err.text); }
@@ -199,23 +208,41 @@ static const struct part parts[] = {
     {.name = "write a mark", .set = set_mark, .run = write_mark, .end = end_mark},
     {.name = "look at a mark", .set = set_mark, .run = see_mark, .end = end_mark},
     {.name = "join a mark", .set = set_shared_mark, .run = join_mark, .end = end_mark},
-    {.name = "join a mark by its descriptor", .set = set_shared_mark, .run = join_by_descriptor, .end = end_mark, .keeps = true},
-    {.name = "join the mark of another page", .set = set_shared_mark, .run = join_another_page, .end = end_mark},
-    {.name = "remove the other names of a file", .set = set_file, .run = remove_others, .end = end_file},
+    {.name = "join a mark by its descriptor",
+     .set = set_shared_mark,
+     .run = join_by_descriptor,
+     .end = end_mark,
+     .keeps = true},
+    {.name = "join the mark of another page",
+     .set = set_shared_mark,
+     .run = join_another_page,
+     .end = end_mark},
+    {.name = "remove the other names of a file",
+     .set = set_file,
+     .run = remove_others,
+     .end = end_file},
     {.name = "publish a file", .run = publish, .end = end_published},
     {.name = "read a file", .set = set_file, .run = read_file, .end = end_file},
     {.name = "enter a door", .run = enter_door},
     {.name = "look at a slot", .set = set_slot, .run = look_at_slot, .end = end_slot},
     {.name = "open a slot again", .set = set_slot, .run = open_slot_again, .end = end_slot},
     {.name = "map a slot again", .set = set_slot, .run = map_slot_again, .end = end_slot},
-    {.name = "be the last that holds a slot", .set = set_slot, .run = be_last_in_slot, .end = end_slot, .keeps = true},
+    {.name = "be the last that holds a slot",
+     .set = set_slot,
+     .run = be_last_in_slot,
+     .end = end_slot,
+     .keeps = true},
     {.name = "connect to a server by its name",
      .set = set_name,
      .run = connect_to_server,
      .undo = await_resolver,
      .end = end_server,
      .keeps = true},
-    {.name = "ask a server whether it speaks TLS", .set = set_server, .run = ask_server, .end = end_server, .keeps = true},
+    {.name = "ask a server whether it speaks TLS",
+     .set = set_server,
+     .run = ask_server,
+     .end = end_server,
+     .keeps = true},
 };
 
 int main(void) {
@@ -225,7 +252,9 @@ int main(void) {
     need(sfid__dir_open_run(&run_dir, dirs.run, &err) >= 0, "%s", err.text);
     struct sfid__dir all;
     snprintf(state, sizeof state, "%s/marks", dirs.shm);
-    need(sfid__dir_open_state(&all, state, &err) >= 0 && sfid__dir_open_sub(&app, &all, "orders", &err) >= 0, "%s", err.text);
+    need(sfid__dir_open_state(&all, state, &err) >= 0 &&
+             sfid__dir_open_sub(&app, &all, "orders", &err) >= 0,
+         "%s", err.text);
     inject_begin();
     for (size_t i = 0; i < COUNT(parts); i++)
         part_test(&parts[i], 1);

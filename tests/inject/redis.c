@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each call of the library that can fail fails in turn, in opens, renewals, closes and forks, with pids of a server: see
- * support/trial.h.
+ * Each call of the library that can fail fails in turn, in opens, renewals, closes and forks, with
+ * pids of a server: see support/trial.h.
  *
  * Sizes: as local.c.
  */

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is no mark, or no page: damaged, a directory, a link, a pipe, writable by others, somebody else's. It rules out
- * one pid. Other pids of the app go on, the event UNUSABLE names the file, and a generator that has no other pid says so.
+ * A file that is no mark, or no page: damaged, a directory, a link, a pipe, writable by others,
+ * somebody else's. It rules out one pid. Other pids of the app go on, the event UNUSABLE names the
+ * file, and a generator that has no other pid says so.
  *
- * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then, and that does.
+ * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then,
+ * and that does.
  *
- * And a directory in the place of a page that processes share: they share the next page, and go on above.
+ * And a directory in the place of a page that processes share: they share the next page, and go on
+ * above.
  */
 #include "support/local.h"
 #include "support/user.h"
@@ -35,7 +38,8 @@ static void listen_to(void *user, const sfid_event *e) {
 static void damaged(const char *path) {
     static const char nonsense[8192] = "nonsense";
     const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    must(fd >= 0 && write(fd, nonsense, sizeof nonsense) == sizeof nonsense && close(fd) >= 0, "cannot damage %s", path);
+    must(fd >= 0 && write(fd, nonsense, sizeof nonsense) == sizeof nonsense && close(fd) >= 0,
+         "cannot damage %s", path);
 }
 static void directory(const char *path) { mkdir(path, 0700); }
 static void dangling(const char *path) { (void)!symlink("nowhere", path); }
@@ -53,9 +57,12 @@ static const struct way {
     const char *name;
     void (*make)(const char *path);
     bool page_too, root; /* a page that is merely damaged is replaced */
-} ways[] = {
-    {"damaged", damaged, false, false}, {"a directory", directory, true, false},       {"a link to nowhere", dangling, true, false},
-    {"a pipe", fifo, true, false},      {"writable by all", open_to_all, true, false}, {"somebody else's", of_another, true, true}};
+} ways[] = {{"damaged", damaged, false, false},
+            {"a directory", directory, true, false},
+            {"a link to nowhere", dangling, true, false},
+            {"a pipe", fifo, true, false},
+            {"writable by all", open_to_all, true, false},
+            {"somebody else's", of_another, true, true}};
 
 /* ---- what follows --------------------------------------------------------- */
 
@@ -79,10 +86,12 @@ static void rules_out_one(const struct way *way, const char *of, const char *dir
     way->make(path);
     atomic_store(&events, 0);
     const int rc = sfid_open(&g, &opt);
-    ok(rc == 0 && sfid_pid(g) == 4 && sfid_next(g) > 0, "%s that is %s: another pid is used", of, way->name);
+    ok(rc == 0 && sfid_pid(g) == 4 && sfid_next(g) > 0, "%s that is %s: another pid is used", of,
+       way->name);
     if (rc < 0)
         diag("open: %d %s", rc, sfid_last_error(g));
-    ok(tap_wait_until(event_came, NULL, TAP_WAIT_MS) && event_value == 1 && event_code == SFID_ESTATE && strstr(event_text, path),
+    ok(tap_wait_until(event_came, NULL, TAP_WAIT_MS) && event_value == 1 &&
+           event_code == SFID_ESTATE && strstr(event_text, path),
        "UNUSABLE is reported: \"%s\"", event_text);
     sfid_close(g);
     opt.pid_max = 3;
@@ -106,18 +115,22 @@ static int die_in_window(void *opt) {
 static void test_limit(uint64_t limit, const char *what) {
     char path[4400];
     sfid_status_info st = {.limit_tick = 0};
-    const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, limit));
+    const off_t at =
+        (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, limit));
     sfid_options opt = local_options("bad", "local", layout);
     opt.pid_min = opt.pid_max = 3;
-    is_i64(child_run(die_in_window, &opt, TAP_WAIT_MS), 0, "%s: a process dies inside its window", what);
+    is_i64(child_run(die_in_window, &opt, TAP_WAIT_MS), 0, "%s: a process dies inside its window",
+           what);
     snprintf(path, sizeof path, "%s/bad/pid-3", dirs.state);
     is_i64(unlink(path), 0, "its mark is lost");
     snprintf(path, sizeof path, "%s/bad/pid-3", dirs.run);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    ok(pwrite(fd, &limit, sizeof limit, at) == sizeof limit && close(fd) == 0, "and the limit on its page damaged");
+    ok(pwrite(fd, &limit, sizeof limit, at) == sizeof limit && close(fd) == 0,
+       "and the limit on its page damaged");
     sfid *g = open_or_die(&opt);
     ok(sfid_next(g) > 0 && sfid_status(g, &st) == 0, "%s: the pid is used again", what);
-    ok(st.limit_tick <= layout->max_tick + 1, "no window goes past the layout's end (to tick %" PRIu64 ")", st.limit_tick);
+    ok(st.limit_tick <= layout->max_tick + 1,
+       "no window goes past the layout's end (to tick %" PRIu64 ")", st.limit_tick);
     sfid_close(g);
     remove_tree(dirs.run);
     remove_tree(dirs.state);
@@ -127,7 +140,8 @@ static void test_limit(uint64_t limit, const char *what) {
 
 static int64_t next_id(sfid *g) { return next_within(g, TAP_WAIT_MS); }
 
-/* Something else lies in the place of the first page, and the mark is lost. The next page takes the pid, and knows how far it was. */
+/* Something else lies in the place of the first page, and the mark is lost. The next page takes the
+ * pid, and knows how far it was. */
 static void in_its_place(void) {
     const sfid_layout long_ticks = layout_of("31:10:22/10s");
     sfid_options opt = local_options("place", "local?share=1", &long_ticks);
@@ -140,14 +154,17 @@ static void in_its_place(void) {
     snprintf(pattern, sizeof pattern, "%s/place", dirs.state);
     remove_tree(pattern);
     snprintf(pattern, sizeof pattern, "%s/place/share*.0", dirs.run);
-    if (!ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1, "the page's file has its name"))
+    if (!ok(glob(pattern, 0, NULL, &found) == 0 && found.gl_pathc == 1,
+            "the page's file has its name"))
         return;
-    is_i64(unlink(found.gl_pathv[0]) + mkdir(found.gl_pathv[0], 0700), 0, "a directory takes its place");
+    is_i64(unlink(found.gl_pathv[0]) + mkdir(found.gl_pathv[0], 0700), 0,
+           "a directory takes its place");
     globfree(&found);
     const bool both = sfid_open(&g, &opt) == 0 && sfid_open(&other, &opt) == 0;
     if (ok(both && sfid_pid(g) == sfid_pid(other), "processes share the next page")) {
         const int64_t first = next_id(g);
-        ok(sfid_pid(g) == 0 && before < first && first < next_id(other), "and go on above what the page before knows of their pid");
+        ok(sfid_pid(g) == 0 && before < first && first < next_id(other),
+           "and go on above what the page before knows of their pid");
     }
     sfid_close(other);
     sfid_close(g);

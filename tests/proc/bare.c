@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Hosts that lack something, under the "local" store: file systems that are full or read-only, no /dev/shm, no home, a
- * read-only root with one place to write to. Each time a clear error that names the path, or it works as documented; and it
- * works when there is room again.
+ * Hosts that lack something, under the "local" store: file systems that are full or read-only, no
+ * /dev/shm, no home, a read-only root with one place to write to. Each time a clear error that
+ * names the path, or it works as documented; and it works when there is room again.
  *
- * One size: file systems that are full but for 0 to 10 pages. They are mounted in a namespace of their own, which takes root.
+ * One size: file systems that are full but for 0 to 10 pages. They are mounted in a namespace of
+ * their own, which takes root.
  */
 #include "support/user.h"
 #include "support/visit.h"
 
 #include <sys/syscall.h>
 
-enum { PAGES_MOST = 16 }; /* a mark has eight, a slot file one or more, and each file and directory takes some */
+/* a mark has eight, a slot file one or more, and each file and directory takes some */
+enum { PAGES_MOST = 16 };
 
 static char where[100], run[140], state[140];
 
@@ -27,7 +29,8 @@ static bool mount_full(const struct visit *v) {
     const int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     while (fd >= 0 && write(fd, page, sizeof page) == (ssize_t)sizeof page)
         ;
-    const off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END), room = (off_t)v->pages * (off_t)sizeof page;
+    const off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END),
+                room = (off_t)v->pages * (off_t)sizeof page;
     const bool good = fd >= 0 && ftruncate(fd, size > room ? size - room : 0) == 0;
     close(fd);
     return good;
@@ -54,30 +57,35 @@ static int full_then_roomy(void *arg) {
 static void test_full(const char *run_dir, const char *state_dir, const char *what) {
     unsigned refused = 0, worked = 0;
     for (unsigned pages = 0; pages <= PAGES_MOST; pages++) {
-        struct visit v = {.run_dir = run_dir, .state_dir = state_dir, .where = where, .pages = pages};
+        struct visit v = {
+            .run_dir = run_dir, .state_dir = state_dir, .where = where, .pages = pages};
         memset(told, 0, sizeof *told);
         const int status = child_run(full_then_roomy, &v, TAP_WAIT_MS);
         refused += told->rc != 0;
         worked += told->rc == 0;
         if (status != 0) {
-            ok(false, "%s but for %u pages: a clear error, or it works; with room it works", what, pages);
+            ok(false, "%s but for %u pages: a clear error, or it works; with room it works", what,
+               pages);
             diag("status %d, open %d: %s %s", status, told->rc, told->text, told->problem);
         }
         remove_tree(dirs.run);
         remove_tree(dirs.state);
     }
     ok(refused + worked == PAGES_MOST + 1 && worked > 0 && refused > 0,
-       "%s but for some pages: %u times a clear error, %u times it works; with room it always does", what, refused, worked);
+       "%s but for some pages: %u times a clear error, %u times it works; with room it always does",
+       what, refused, worked);
 }
 
 /* ---- read-only ---------------------------------------------------------- */
 
 static bool mount_read_only(const struct visit *v) {
-    return own_mounts() && mount_tmpfs(v->where, "size=128k") && mount(NULL, v->where, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0;
+    return own_mounts() && mount_tmpfs(v->where, "size=128k") &&
+           mount(NULL, v->where, NULL, MS_REMOUNT | MS_RDONLY, NULL) == 0;
 }
 
 static void test_read_only(void) {
-    struct visit v = {.run_dir = run, .state_dir = dirs.state, .before = mount_read_only, .where = where};
+    struct visit v = {
+        .run_dir = run, .state_dir = dirs.state, .before = mount_read_only, .where = where};
     visit(&v, false, run, "run directory on a read-only file system");
     v.run_dir = dirs.run;
     v.state_dir = state;
@@ -109,18 +117,21 @@ struct attributes {
     uint64_t set, clear, propagation, userns;
 };
 
-/* All that is mounted becomes read-only, but for what is mounted after. mount_setattr(2): Linux 5.12. */
+/* All that is mounted becomes read-only, but for what is mounted after. mount_setattr(2): Linux
+ * 5.12. */
 static bool all_read_only(void) {
 #ifdef SYS_mount_setattr
     const struct attributes read_only = {.set = 1}; /* MOUNT_ATTR_RDONLY */
-    return own_mounts() && syscall(SYS_mount_setattr, -1, "/", 0x8000 /* AT_RECURSIVE */, &read_only, sizeof read_only) == 0;
+    return own_mounts() && syscall(SYS_mount_setattr, -1, "/", 0x8000 /* AT_RECURSIVE */,
+                                   &read_only, sizeof read_only) == 0;
 #else
     return false;
 #endif
 }
 
 static bool read_only_root(const struct visit *v) {
-    return all_read_only() && mount("tmpfs", v->where, "tmpfs", MS_NOSUID | MS_NODEV, "size=512k") == 0 &&
+    return all_read_only() &&
+           mount("tmpfs", v->where, "tmpfs", MS_NOSUID | MS_NODEV, "size=512k") == 0 &&
            chown(v->where, NOBODY, NOBODY) == 0 && chmod(v->where, 0700) == 0;
 }
 
@@ -134,7 +145,9 @@ static bool relative_home(const struct visit *v) {
     return setenv("HOME", "here", 1) == 0;
 }
 
-static bool read_only_home(const struct visit *v) { return read_only_root(v) && setenv("HOME", "/nowhere", 1) == 0; }
+static bool read_only_home(const struct visit *v) {
+    return read_only_root(v) && setenv("HOME", "/nowhere", 1) == 0;
+}
 
 static int probe_read_only(void *arg) {
     (void)arg;
@@ -142,7 +155,11 @@ static int probe_read_only(void *arg) {
 }
 
 static void test_read_only_root(void) {
-    struct visit v = {.run_dir = run, .state_dir = state, .before = read_only_root, .where = where, .user = NOBODY};
+    struct visit v = {.run_dir = run,
+                      .state_dir = state,
+                      .before = read_only_root,
+                      .where = where,
+                      .user = NOBODY};
     char own_run[160];
     snprintf(own_run, sizeof own_run, "%s/run", state);
     mkdir(where, 0700);
@@ -171,8 +188,9 @@ static void test_no_home(void) {
         return;
     }
     snprintf(theirs, sizeof theirs, "%s/theirs", dirs.shm);
-    need(chmod(dirs.shm, 0755) >= 0 && mkdir(theirs, 0700) >= 0 && chown(theirs, NOBODY, NOBODY) >= 0, "%s: %s", theirs,
-         strerror(errno));
+    need(chmod(dirs.shm, 0755) >= 0 && mkdir(theirs, 0700) >= 0 &&
+             chown(theirs, NOBODY, NOBODY) >= 0,
+         "%s: %s", theirs, strerror(errno));
     visit(&v, false, "HOME", "HOME is not set");
     v.before = relative_home;
     visit(&v, false, "HOME", "HOME is \"here\", not an absolute path");

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One pid, one holder: others get SFID_EBUSY, whoever they are; holders that follow one another go on increasing, with the
- * run directory lost in between too; another layout of the app is refused and changes nothing. Fixed pids and those that the
- * "local" store leases keep out of each other's way.
+ * One pid, one holder: others get SFID_EBUSY, whoever they are; holders that follow one another go
+ * on increasing, with the run directory lost in between too; another layout of the app is refused
+ * and changes nothing. Fixed pids and those that the "local" store leases keep out of each other's
+ * way.
  *
- * One size, but for the race: 2 s (long: 20 s). A process killed with its run directory lost is waited for with default
- * options, in the background: the durable mark lies up to 30 s and max_ahead beyond what was issued. One that closed leaves
- * nothing to wait for.
+ * One size, but for the race: 2 s (long: 20 s). A process killed with its run directory lost is
+ * waited for with default options, in the background: the durable mark lies up to 30 s and
+ * max_ahead beyond what was issued. One that closed leaves nothing to wait for.
  */
 #include "support/local.h"
 
@@ -34,7 +35,8 @@ static int refused(void *arg) {
     const int fds = count_fds();
     const int rc = sfid_open(&g, arg);
     const bool told = strstr(sfid_last_error(g), "9") != NULL;
-    const bool dead = sfid_next(g) == SFID_ECLOSED && sfid_try_next(g) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED;
+    const bool dead = sfid_next(g) == SFID_ECLOSED && sfid_try_next(g) == SFID_ECLOSED &&
+                      sfid_pid(g) == SFID_ECLOSED;
     sfid_close(g);
     return rc == SFID_EBUSY && told && dead && count_fds() == fds ? 0 : 1;
 }
@@ -44,7 +46,8 @@ static void test_two(void) {
     sfid_options opt = options_of("two", 9, layout);
     const pid_t child = child_start(holder, flags);
     ok(flag_wait(&flags[0], 1, TAP_WAIT_MS), "a process holds the pid");
-    is_i64(child_run(refused, &opt, TAP_WAIT_MS), 0, "another is refused: SFID_EBUSY, told which pid, nothing left open");
+    is_i64(child_run(refused, &opt, TAP_WAIT_MS), 0,
+           "another is refused: SFID_EBUSY, told which pid, nothing left open");
     for (int i = 0; i < 100; i++)
         if (try_open(&opt) != SFID_EBUSY)
             ok(false, "refused again, attempt %d", i);
@@ -142,7 +145,8 @@ static int draw_some(void *arg) {
     sfid *g = open_or_die(&opt);
     for (int i = 0; i < 1000; i++) {
         const int64_t id = next_within(g, TAP_WAIT_MS);
-        must(id > l->highest, "%s: got %" PRId64 ", issued before %" PRId64, l->app, id, l->highest);
+        must(id > l->highest, "%s: got %" PRId64 ", issued before %" PRId64, l->app, id,
+             l->highest);
         l->highest = id;
     }
     if (l->closing)
@@ -163,15 +167,18 @@ static int64_t after_crash_begin;
 static pid_t begin_lost_after_crash(void) {
     after_crash = shared_memory(sizeof *after_crash);
     after_crash->app = "crashed";
-    is_i64(child_run(draw_some, after_crash, TAP_WAIT_MS), 0, "a process draws and ends without close");
+    is_i64(child_run(draw_some, after_crash, TAP_WAIT_MS), 0,
+           "a process draws and ends without close");
     lose_run_dir(after_crash);
     after_crash_begin = mono_ns();
     return child_start(draw_some, after_crash);
 }
 
 static void end_lost_after_crash(pid_t child) {
-    is_i64(child_wait(child, 2 * TAP_WAIT_MS), 0, "its run directory lost, the next one goes on above");
-    diag("figure: crash and run directory lost: 1000 IDs within %.1f s", (double)(mono_ns() - after_crash_begin) / 1e9);
+    is_i64(child_wait(child, 2 * TAP_WAIT_MS), 0,
+           "its run directory lost, the next one goes on above");
+    diag("figure: crash and run directory lost: 1000 IDs within %.1f s",
+         (double)(mono_ns() - after_crash_begin) / 1e9);
 }
 
 static void test_lost_after_close(void) {
@@ -180,7 +187,8 @@ static void test_lost_after_close(void) {
     l->closing = true;
     for (int i = 0; i < 10; i++) {
         const int64_t begin = tap_now_ms();
-        is_i64(child_run(draw_some, l, 2 * TAP_WAIT_MS), 0, "closed each time, with the run directory lost each time: above");
+        is_i64(child_run(draw_some, l, 2 * TAP_WAIT_MS), 0,
+               "closed each time, with the run directory lost each time: above");
         in_time(took_since(begin), AT_ONCE_MS, "and at once");
         lose_run_dir(l);
     }
@@ -236,13 +244,14 @@ static int other_layout(void *arg) {
 }
 
 static void test_layouts(void) {
-    static const char *const others[] = {"36:10:18/1s", "36:11:17/2s", "36:11:17/1s@1766361600001", "41:10:12/1ms"};
+    static const char *const others[] = {"36:10:18/1s", "36:11:17/2s", "36:11:17/1s@1766361600001",
+                                         "41:10:12/1ms"};
     int64_t *highest = shared_memory(sizeof *highest);
     is_i64(child_run(draw_one, highest, TAP_WAIT_MS), 0, "an app has its layout");
     const uint64_t before = sum_of_files("layouts");
     for (size_t i = 0; i < COUNT_OF(others); i++) {
-        is_i64(child_run(other_layout, (void *)(uintptr_t)others[i], TAP_WAIT_MS), 0, "%s is refused: SFID_ELAYOUT, with a reason",
-               others[i]);
+        is_i64(child_run(other_layout, (void *)(uintptr_t)others[i], TAP_WAIT_MS), 0,
+               "%s is refused: SFID_ELAYOUT, with a reason", others[i]);
         ok(sum_of_files("layouts") == before, "%s: nothing changed", others[i]);
     }
     is_i64(child_run(draw_one, highest, TAP_WAIT_MS), 0, "its own layout goes on above");
@@ -251,7 +260,8 @@ static void test_layouts(void) {
     for (size_t i = 0; i < COUNT_OF(others); i++) {
         const sfid_layout other = layout_of(others[i]);
         const sfid_options elsewhere = options_of("layouts", 6, &other);
-        is_i64(try_open(&elsewhere), SFID_ELAYOUT, "%s: refused for another pid as well, while in use", others[i]);
+        is_i64(try_open(&elsewhere), SFID_ELAYOUT,
+               "%s: refused for another pid as well, while in use", others[i]);
         ok(sfid_next(g) > *highest, "%s: the holder is not disturbed", others[i]);
     }
     sfid_close(g);
@@ -279,7 +289,8 @@ static void test_leased(void) {
 
 static void test_leased_layouts(void) {
     const sfid_layout own = layout_of(LEASED);
-    static const char *const others[] = {"41:5:12/1ms", "41:4:11/1ms", "41:4:12/2ms", "41:4:12/1ms@1766361600001"};
+    static const char *const others[] = {"41:5:12/1ms", "41:4:11/1ms", "41:4:12/2ms",
+                                         "41:4:12/1ms@1766361600001"};
     const sfid_options opt = local_options("leased", "local", &own);
     struct holder *h = holder_start(&opt, true);
     char names[4300];
@@ -289,8 +300,10 @@ static void test_leased_layouts(void) {
         const sfid_layout other = layout_of(others[i]);
         const sfid_options wrong = local_options("leased", "local", &other);
         sfid *g = NULL;
-        is_i64(sfid_open(&g, &wrong), SFID_ELAYOUT, "another layout of the app, %s: SFID_ELAYOUT", others[i]);
-        ok(strstr(sfid_last_error(g), others[i]) || strstr(sfid_last_error(g), "layout"), "it is said: %s", sfid_last_error(g));
+        is_i64(sfid_open(&g, &wrong), SFID_ELAYOUT, "another layout of the app, %s: SFID_ELAYOUT",
+               others[i]);
+        ok(strstr(sfid_last_error(g), others[i]) || strstr(sfid_last_error(g), "layout"),
+           "it is said: %s", sfid_last_error(g));
         sfid_close(g);
     }
     is_i64(count_entries(names), files, "nothing was written");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Closing while threads draw: the pid goes to the next process at once, which goes on above all that the threads got; late
- * calls return SFID_ECLOSED. Ending while threads draw, with and without a close: no crash. Opening and closing a thousand
- * times leaves no descriptor, no thread and no memory to speak of. The shared library loaded and unloaded 100 times.
+ * Closing while threads draw: the pid goes to the next process at once, which goes on above all
+ * that the threads got; late calls return SFID_ECLOSED. Ending while threads draw, with and without
+ * a close: no crash. Opening and closing a thousand times leaves no descriptor, no thread and no
+ * memory to speak of. The shared library loaded and unloaded 100 times.
  *
- * Sizes: three times 60 holders in turn (long: 1000; sanitizer: 20), 20 ends (long: 200; sanitizer: 8), 1000 opens (sanitizer: 100).
+ * Sizes: three times 60 holders in turn (long: 1000; sanitizer: 20), 20 ends (long: 200; sanitizer:
+ * 8), 1000 opens (sanitizer: 100).
  */
 #include "support/proc.h"
 
@@ -12,7 +14,8 @@
 
 #define LAYOUT "41:10:12/1ms"
 #define TEN_MS_TICKS "39:10:14/10ms"
-#define LONG_TICKS "30:2:31/1s" /* where a thread that is late by a moment still hits the current tick */
+/* where a thread that is late by a moment still hits the current tick */
+#define LONG_TICKS "30:2:31/1s"
 
 enum { RIVALS = 3, THREADS = 16, LOG_ROOM = 100000, LATE_CALLS = 100 };
 enum { CLOSE_MS = 3000, RACE_MS = 5 * TAP_WAIT_MS /* for all holders, one after the other */ };
@@ -27,7 +30,8 @@ struct race {
     int64_t pid;
     _Atomic uint64_t life;
     _Atomic int64_t highest; /* ID that any thread has noted */
-    _Atomic int64_t behind;  /* IDs not above what was noted before their call, or before their holder opened */
+    /* IDs not above what was noted before their call, or before their holder opened */
+    _Atomic int64_t behind;
     _Atomic int64_t wrong, wrong_code, late_starts, latest_start;
     uint64_t lives;
     struct took longest_close[RIVALS]; /* of each process */
@@ -43,7 +47,8 @@ struct drawer {
     unsigned number;
 };
 
-/* Some threads note each ID. Those that share a pid live at once, so only this, and no number of a life, says what came before. */
+/* Some threads note each ID. Those that share a pid live at once, so only this, and no number of a
+ * life, says what came before. */
 static int64_t next_noted(struct drawer *d) {
     if (d->number % 8 != 2)
         return sfid_next(d->g);
@@ -76,8 +81,9 @@ static void *draw_until_closed(void *arg) {
         atomic_store(&d->race->wrong_code, n);
     }
     for (int i = 0; i < LATE_CALLS; i++)
-        if (sfid_next(d->g) != SFID_ECLOSED || sfid_try_next(d->g) != SFID_ECLOSED || sfid_next_n(d->g, ids, 3) != SFID_ECLOSED ||
-            sfid_pid(d->g) != SFID_ECLOSED || sfid_retry_ms(d->g) != SFID_ECLOSED)
+        if (sfid_next(d->g) != SFID_ECLOSED || sfid_try_next(d->g) != SFID_ECLOSED ||
+            sfid_next_n(d->g, ids, 3) != SFID_ECLOSED || sfid_pid(d->g) != SFID_ECLOSED ||
+            sfid_retry_ms(d->g) != SFID_ECLOSED)
             atomic_fetch_add(&d->race->wrong, 1);
     return NULL;
 }
@@ -104,7 +110,8 @@ static void hold_once(struct race *race, sfid *g, int64_t floor, uint64_t *rng) 
     look_at_start(race, g);
     for (unsigned i = 0; i < THREADS; i++) {
         drawers[i] = (struct drawer){.race = race, .g = g, .number = i};
-        log_start(&drawers[i].log, LOG_ROOM, life, (uint64_t)race->pid, "life-%" PRIu64 "-%u", life, i);
+        log_start(&drawers[i].log, LOG_ROOM, life, (uint64_t)race->pid, "life-%" PRIu64 "-%u", life,
+                  i);
         start_thread(&drawers[i].thread, draw_until_closed, &drawers[i]);
     }
     nap_us((long)(draw_random(rng) % (race->layout.unit_ms > 1 ? 1500 : 6000)));
@@ -122,7 +129,8 @@ static int rival(void *arg) {
     struct race *race = arg;
     sfid_options opt = options_of(race->app, race->pid, &race->layout);
     uint64_t rng = (uint64_t)getpid();
-    opt.max_wait_ms = TAP_WAIT_MS; /* a thread that is late for the next tick waits for the one after */
+    /* a thread that is late for the next tick waits for the one after */
+    opt.max_wait_ms = TAP_WAIT_MS;
     witness_begin();
     while (atomic_load(&race->life) < race->lives) {
         sfid *g = NULL;
@@ -157,10 +165,13 @@ static void test_race(const char *app, const char *layout_text, int64_t pid) {
     }
     diag("figure: %s: %" PRIu64 " holders in %.1f s, longest close %" PRId64 " ms", app, race->life,
          (double)(mono_ns() - begin) / 1e9, longest.ms);
-    is_i64(bad, 0, "%s: closed while 16 threads draw, again and again: all processes end well", app);
-    is_i64(race->late_starts, 0, "%s: each holder starts in the current tick or the next (%" PRIi64 " ms ahead at most)", app,
-           race->latest_start);
-    if (!is_i64(race->wrong, 0, "%s: threads get IDs until the close, and SFID_ECLOSED ever after", app))
+    is_i64(bad, 0, "%s: closed while 16 threads draw, again and again: all processes end well",
+           app);
+    is_i64(race->late_starts, 0,
+           "%s: each holder starts in the current tick or the next (%" PRIi64 " ms ahead at most)",
+           app, race->latest_start);
+    if (!is_i64(race->wrong, 0, "%s: threads get IDs until the close, and SFID_ECLOSED ever after",
+                app))
         diag("one got %" PRIi64, race->wrong_code);
     in_time(longest, CLOSE_MS, "%s: close returns within a few seconds", app);
     is_i64(race->behind, 0, "%s: each ID is above those noted before it was asked for", app);
@@ -238,7 +249,8 @@ static void test_often(void) {
     open_and_close(sized(1000, 1000, 100));
     is_i64(count_fds(), fds, "no descriptor is left");
     ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
-    diag("figure: memory grew by %ld kB, resident by %ld kB", memory_kb("VmSize:") - size, memory_kb("VmRSS:") - resident);
+    diag("figure: memory grew by %ld kB, resident by %ld kB", memory_kb("VmSize:") - size,
+         memory_kb("VmRSS:") - resident);
     if (SANITIZED) {
         skip(2, "a sanitizer needs memory of its own");
         return;
@@ -324,7 +336,8 @@ static void test_library(void) {
         return;
     }
     dlclose(lib.handle);
-    is_i64(child_run(load_and_unload, NULL, TAP_WAIT_MS), 0, "loaded, used and unloaded 100 times, then unloaded under threads");
+    is_i64(child_run(load_and_unload, NULL, TAP_WAIT_MS), 0,
+           "loaded, used and unloaded 100 times, then unloaded under threads");
 }
 
 int main(void) {

@@ -1,18 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Containers: mount and PID namespaces, in which every process has the same process and thread IDs. They share both directories,
- * or one of them and have the other to themselves, each way. Two run at once, one of them ends, and a new one comes in its place,
- * which finds its own directory empty. No two alive have one pid, unless they share it, no ID comes twice, and the IDs of a pid
- * go on increasing. Then with pids leased from a server; and, as a control, two that have nothing in common.
+ * Containers: mount and PID namespaces, in which every process has the same process and thread IDs.
+ * They share both directories, or one of them and have the other to themselves, each way. Two run
+ * at once, one of them ends, and a new one comes in its place, which finds its own directory empty.
+ * No two alive have one pid, unless they share it, no ID comes twice, and the IDs of a pid go on
+ * increasing. Then with pids leased from a server; and, as a control, two that have nothing in
+ * common.
  *
- * Sizes: the first one ends by SIGKILL, with a server both directories are common (long: also by a close, each way). Namespaces take root.
+ * Sizes: the first one ends by SIGKILL, with a server both directories are common (long: also by a
+ * close, each way). Namespaces take root.
  */
 #include "support/local.h"
 #include "support/redis.h"
 
 #include <sys/wait.h>
 
-#define LAYOUT "38:10:15/100ms" /* long ticks: what is issued again is issued again in the same tick */
+/* long ticks: what is issued again is issued again in the same tick */
+#define LAYOUT "38:10:15/100ms"
 
 enum { RUN = 1, STATE = 2, BOTH = 3, NOTHING = 0, BURST = 32, APART = 77 };
 enum { LONG_MS = 60000 /* of a lease: a machine that stands still loses none */, PAUSE_MS = 2000 };
@@ -71,11 +75,13 @@ static int draw_in(void *arg) {
     return 0;
 }
 
-/* The first process of a container. Those outside wait for the one that made the namespaces, and its end is theirs. */
+/* The first process of a container. Those outside wait for the one that made the namespaces, and
+ * its end is theirs. */
 static int contain(void *arg) {
     struct box *b = arg;
     if (!own_mounts() || (!(b->volumes & RUN) && !mount_tmpfs(dirs.run, "size=16m")) ||
-        (!(b->volumes & STATE) && !mount_tmpfs(dirs.state, "size=16m")) || unshare(CLONE_NEWPID) < 0)
+        (!(b->volumes & STATE) && !mount_tmpfs(dirs.state, "size=16m")) ||
+        unshare(CLONE_NEWPID) < 0)
         return APART;
     const pid_t first = child_start(draw_in, b);
     int status;
@@ -117,13 +123,16 @@ struct goes_on {
 
 static bool has_gone_on(void *arg) {
     const struct goes_on *w = arg;
-    return atomic_load(&w->b->ids) > w->ids && atomic_load(&w->b->limit) > w->tick && atomic_load(&w->b->renewals) >= w->renewals &&
+    return atomic_load(&w->b->ids) > w->ids && atomic_load(&w->b->limit) > w->tick &&
+           atomic_load(&w->b->renewals) >= w->renewals &&
            (w->b->opt->ttl_ms == LONG_MS || tick_now(&layout) > w->tick);
 }
 
-/* It generates in a later window than now. One that is too long to see its end has been extended twice. */
+/* It generates in a later window than now. One that is too long to see its end has been extended
+ * twice. */
 static bool outlives_window(struct box *b) {
-    struct goes_on w = {b, atomic_load(&b->ids), atomic_load(&b->limit), atomic_load(&b->renewals) + 2};
+    struct goes_on w = {b, atomic_load(&b->ids), atomic_load(&b->limit),
+                        atomic_load(&b->renewals) + 2};
     return tap_wait_until(has_gone_on, &w, TAP_WAIT_MS);
 }
 
@@ -132,17 +141,22 @@ static bool draws(struct box *b) {
     return tap_wait_until(has_gone_on, &w, TAP_WAIT_MS);
 }
 
-static void relay(const sfid_options *opt, unsigned volumes, bool one_pid, bool closing, const char *what) {
+static void relay(const sfid_options *opt, unsigned volumes, bool one_pid, bool closing,
+                  const char *what) {
     struct box *first = box_start(opt, volumes, closing), *second = box_start(opt, volumes, true);
-    if (!ok(first->rc == 0 && second->rc == 0 && draws(first) && draws(second), "%s: two containers generate", what))
+    if (!ok(first->rc == 0 && second->rc == 0 && draws(first) && draws(second),
+            "%s: two containers generate", what))
         return;
-    is_i64(atomic_load(&first->self), atomic_load(&second->self), "%s: their processes have one process ID", what);
-    is_i64(first->pid == second->pid, one_pid, "%s: %s", what, one_pid ? "they share a pid" : "each has a pid of its own");
+    is_i64(atomic_load(&first->self), atomic_load(&second->self),
+           "%s: their processes have one process ID", what);
+    is_i64(first->pid == second->pid, one_pid, "%s: %s", what,
+           one_pid ? "they share a pid" : "each has a pid of its own");
     box_end(first);
     ok(outlives_window(second), "%s: one ends, the other goes on past its window", what);
     struct box *third = box_start(opt, volumes, true);
     ok(third->rc == 0 && draws(third), "%s: a new one generates", what);
-    is_i64(third->pid == second->pid, one_pid, "%s: %s", what, one_pid ? "from the shared pid" : "and not from the pid in use");
+    is_i64(third->pid == second->pid, one_pid, "%s: %s", what,
+           one_pid ? "from the shared pid" : "and not from the pid in use");
     box_end(second);
     is_i64(atomic_load(&second->errors), 0, "%s: no call of the one that stayed has failed", what);
     in_time(second->longest, PAUSE_MS, "%s: nor waited for long", what);
@@ -152,13 +166,15 @@ static void relay(const sfid_options *opt, unsigned volumes, bool one_pid, bool 
 }
 
 static void each_way(const char *store, bool share, const char *what) {
-    static const char *const sharing[] = {"", "the run directory", "the state directory", "both directories"};
+    static const char *const sharing[] = {"", "the run directory", "the state directory",
+                                          "both directories"};
     const bool all = getenv("SFID_TEST_LONG") != NULL, leases = strncmp(store, "local", 5) != 0;
     char app[40], text[120];
     for (unsigned volumes = leases && !all ? BOTH : RUN; volumes <= BOTH; volumes++)
         for (int closing = 0; closing <= all; closing++) {
             snprintf(app, sizeof app, "%s-%u%d", what, volumes, closing);
-            snprintf(text, sizeof text, "%s, %s in common, %s", what, sharing[volumes], closing ? "closed" : "killed");
+            snprintf(text, sizeof text, "%s, %s in common, %s", what, sharing[volumes],
+                     closing ? "closed" : "killed");
             sfid_options opt = local_options(app, store, &layout);
             opt.max_ahead_ms = 0;
             opt.max_wait_ms = TAP_WAIT_MS;
@@ -179,7 +195,8 @@ static void each_way(const char *store, bool share, const char *what) {
 static void nothing_in_common(void) {
     sfid_options opt = local_options("apart", "local", &layout);
     struct box *a = box_start(&opt, NOTHING, false), *b = box_start(&opt, NOTHING, false);
-    is_i64(atomic_load(&a->pid), atomic_load(&b->pid), "control: two with nothing in common take one pid of the local store");
+    is_i64(atomic_load(&a->pid), atomic_load(&b->pid),
+           "control: two with nothing in common take one pid of the local store");
     box_end(a);
     box_end(b);
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A service whose run directory is gone at each start (a container with a /dev/shm of its own) and that gives up when it gets
- * no ID. After a life that ended by SIGKILL the mark lies ahead of the clock, and the next lives are too short to see it pass.
- * None of them moves the mark, so that one of them comes up when it has passed. But a mark that lies below the next ID, since
- * it was lost or damaged, is made good at once.
+ * A service whose run directory is gone at each start (a container with a /dev/shm of its own) and
+ * that gives up when it gets no ID. After a life that ended by SIGKILL the mark lies ahead of the
+ * clock, and the next lives are too short to see it pass. None of them moves the mark, so that one
+ * of them comes up when it has passed. But a mark that lies below the next ID, since it was lost or
+ * damaged, is made good at once.
  *
  * The time of day is the test's own, and stands still but for what the test adds: no life is late.
  */
@@ -59,8 +60,8 @@ static void read_mark(char content[2 * MARK_BLOCK]) {
     close(fd);
 }
 
-/* A life without an ID leaves the newest entry as it is; a clean close may say in the other that it was clean. A page that
-   processes share is named in it before others are let in. */
+/* A life without an ID leaves the newest entry as it is; a clean close may say in the other that it
+ * was clean. A page that processes share is named in it before others are let in. */
 static void ends_without_an_id(enum end end, const char *how) {
     char before[2 * MARK_BLOCK], after[2 * MARK_BLOCK];
     const uint64_t tick = mark_tick(life->opt.app, 7, &layout);
@@ -71,20 +72,28 @@ static void ends_without_an_id(enum end end, const char *how) {
     life->asks = 1;
     read_mark(after);
     is_i64(life->id, SFID_EAGAIN, "a start before the mark has passed: no ID so far, and %s", how);
-    ok(mark_tick(life->opt.app, 7, &layout) == tick && (end == CLOSE || shares() || memcmp(before, after, sizeof after) == 0),
+    ok(mark_tick(life->opt.app, 7, &layout) == tick &&
+           (end == CLOSE || shares() || memcmp(before, after, sizeof after) == 0),
        "the mark stays where it is");
-    ok(life->retry_ms > 0 && life->retry_ms <= LEAD_MS + 1, "sfid_retry_ms says %d", life->retry_ms);
+    ok(life->retry_ms > 0 && life->retry_ms <= LEAD_MS + 1, "sfid_retry_ms says %d",
+       life->retry_ms);
 }
 
 static void says_when(void) {
     char until[32];
-    const time_t passed = (time_t)((int64_t)(mark_tick(life->opt.app, 7, &layout) + (uint64_t)layout.epoch_ms) / 1000);
+    const time_t passed =
+        (time_t)((int64_t)(mark_tick(life->opt.app, 7, &layout) + (uint64_t)layout.epoch_ms) /
+                 1000);
     struct tm tm;
     strftime(until, sizeof until, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&passed, &tm));
-    const char *said = strstr(life->text, strchr(until, 'T') + 1); /* the day only if it is another one */
+    /* the day only if it is another one */
+    const char *said = strstr(life->text, strchr(until, 'T') + 1);
     ok(strncmp(life->text, "IDs up to ", 10) == 0 && said &&
            (said == life->text + 10 || strncmp(life->text + 10, until, strlen(until)) == 0) &&
-           strstr(said, "Z may have been issued before the run directory or the mark was lost; the next one can be") != NULL,
+           strstr(
+               said,
+               "Z may have been issued before the run directory or the mark was lost; the next one can be") !=
+               NULL,
        "it says \"%s\"", life->text);
 }
 
@@ -97,10 +106,12 @@ static void makes_a_lost_mark_good(void) {
     snprintf(path, sizeof path, "%s/%s/pid-7", dirs.state, life->opt.app);
     is_i64(unlink(path), 0, "the mark is lost, and the page is ahead of the clock");
     start(KILL);
-    ok(mark_tick(life->opt.app, 7, &layout) >= tick, "the mark is made anew, no lower than the page");
+    ok(mark_tick(life->opt.app, 7, &layout) >= tick,
+       "the mark is made anew, no lower than the page");
 }
 
-/* The newest entry of two is lost. The bound that is waited for then is in the mark, or each start would find one further on. */
+/* The newest entry of two is lost. The bound that is waited for then is in the mark, or each start
+ * would find one further on. */
 static void makes_a_damaged_mark_good(void) {
     char path[4400], content[2 * MARK_BLOCK];
     struct mark_entry two[2];
@@ -109,17 +120,21 @@ static void makes_a_damaged_mark_good(void) {
         memcpy(&two[i], content + i * MARK_BLOCK, sizeof two[i]);
     snprintf(path, sizeof path, "%s/%s/pid-7", dirs.state, life->opt.app);
     const int fd = open(path, O_WRONLY | O_CLOEXEC);
-    ok(pwrite(fd, "damaged!", 8, two[1].serial > two[0].serial ? MARK_BLOCK : 0) == 8 && close(fd) == 0, "the mark is damaged");
+    ok(pwrite(fd, "damaged!", 8, two[1].serial > two[0].serial ? MARK_BLOCK : 0) == 8 &&
+           close(fd) == 0,
+       "the mark is damaged");
     lose_run_dir();
     const uint64_t bound = tick_now(&layout) + LEAD_MS;
     start(KILL);
-    is_i64(life->id, SFID_EAGAIN, "no ID before the longest window that it may have said has passed");
+    is_i64(life->id, SFID_EAGAIN,
+           "no ID before the longest window that it may have said has passed");
     ok(mark_tick(life->opt.app, 7, &layout) >= bound, "that bound is in the mark");
 }
 
 /*
- * Starts without an ID do not move the mark: the first that starts when it has passed has one. None starts in the last tick
- * before that, where a keeper asks for the window that begins with the next.
+ * Starts without an ID do not move the mark: the first that starts when it has passed has one. None
+ * starts in the last tick before that, where a keeper asks for the window that begins with the
+ * next.
  */
 static void comes_up(int64_t first) {
     const uint64_t passes = mark_tick(life->opt.app, 7, &layout);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The ends of ranges: a layout's last ticks, and sequences of a few bits or none, drawn from by 8 threads at full speed.
- * IDs stay positive and distinct; after the last one there is SFID_EOVERFLOW for ever, before the epoch SFID_ECLOCK.
+ * The ends of ranges: a layout's last ticks, and sequences of a few bits or none, drawn from by 8
+ * threads at full speed. IDs stay positive and distinct; after the last one there is SFID_EOVERFLOW
+ * for ever, before the epoch SFID_ECLOCK.
  *
  * Sizes: each sequence is drawn from for 0.6 s (long: 10 s).
  */
@@ -17,7 +18,8 @@ struct drawer {
     pthread_t thread;
     unsigned number;
     int64_t last_code, other_code, lead_ns; /* other_code: than that it is over, or none now */
-    int64_t over_ns;                        /* on the wall clock, when it was first told that; INT64_MAX: not yet */
+    /* on the wall clock, when it was first told that; INT64_MAX: not yet */
+    int64_t over_ns;
     unsigned after_the_end;
     bool to_the_end;
 };
@@ -78,12 +80,13 @@ static void close_logs(struct drawer *drawers) {
 }
 
 /* Draws until the layout is over, or for ms. */
-static void draw_by_threads(sfid *g, const sfid_options *opt, struct drawer *drawers, unsigned ms, bool to_the_end,
-                            const char *what) {
+static void draw_by_threads(sfid *g, const sfid_options *opt, struct drawer *drawers, unsigned ms,
+                            bool to_the_end, const char *what) {
     atomic_bool stop = false;
     int64_t ahead = -1;
     for (unsigned i = 0; i < THREADS; i++) {
-        drawers[i] = (struct drawer){.g = g, .layout = opt->layout, .stop = &stop, .number = i, .to_the_end = to_the_end};
+        drawers[i] = (struct drawer){
+            .g = g, .layout = opt->layout, .stop = &stop, .number = i, .to_the_end = to_the_end};
         drawers[i].lead_ns = INT64_MIN;
         drawers[i].over_ns = INT64_MAX;
         log_start(&drawers[i].log, 10000000, 1, (uint64_t)opt->pid, "thread-%u", i);
@@ -99,19 +102,23 @@ static void draw_by_threads(sfid *g, const sfid_options *opt, struct drawer *dra
     for (unsigned i = 0; i < THREADS; i++)
         pthread_join(drawers[i].thread, NULL);
     diag("figure: %s: word at most %" PRIi64 " ms ahead", what, ahead);
-    const int64_t cap = opt->exhaustion == SFID_BORROW
-                            ? opt->max_ahead_ms + 1
-                            : 1 + (THREADS + (int64_t)opt->layout->max_seq) / (int64_t)(opt->layout->max_seq + 1);
-    ok(to_the_end || (ahead >= 0 && ahead <= cap), "%s: the word is at most %" PRIi64 " ticks ahead", what, cap);
+    const int64_t cap =
+        opt->exhaustion == SFID_BORROW
+            ? opt->max_ahead_ms + 1
+            : 1 + (THREADS + (int64_t)opt->layout->max_seq) / (int64_t)(opt->layout->max_seq + 1);
+    ok(to_the_end || (ahead >= 0 && ahead <= cap),
+       "%s: the word is at most %" PRIi64 " ticks ahead", what, cap);
     if (to_the_end)
-        ok(sfid_next(g) == SFID_EOVERFLOW && sfid_try_next(g) == SFID_EOVERFLOW && sfid_retry_ms(g) == SFID_EOVERFLOW,
+        ok(sfid_next(g) == SFID_EOVERFLOW && sfid_try_next(g) == SFID_EOVERFLOW &&
+               sfid_retry_ms(g) == SFID_EOVERFLOW,
            "%s: and stays over", what);
     sfid_close(g);
 }
 
 /* ---- short sequences ---------------------------------------------------- */
 
-static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t random_start, const char *what) {
+static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t random_start,
+                       const char *what) {
     const sfid_layout layout = layout_of(text);
     struct drawer drawers[THREADS];
     sfid_options opt = options_of(what, 1000, &layout);
@@ -119,9 +126,11 @@ static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t ra
     opt.exhaustion = exhaustion;
     opt.random_start = random_start;
     opt.max_ahead_ms = AHEAD_MS;
-    opt.max_wait_ms = TAP_WAIT_MS; /* each number goes to the first that is there for it: a thread may wait for many ticks */
+    /* each number goes to the first that is there for it: a thread may wait for many ticks */
+    opt.max_wait_ms = TAP_WAIT_MS;
     const int64_t offset = clock_offset();
-    draw_by_threads(open_or_die(&opt), &opt, drawers, (unsigned)sized(600, 10000, 600), false, what);
+    draw_by_threads(open_or_die(&opt), &opt, drawers, (unsigned)sized(600, 10000, 600), false,
+                    what);
     for (unsigned i = 0; i < THREADS; i++) {
         code = code ? code : drawers[i].last_code;
         lead = drawers[i].lead_ns > lead ? drawers[i].lead_ns : lead;
@@ -137,7 +146,9 @@ static void test_short(const char *text, sfid_exhaustion exhaustion, uint64_t ra
 /* ---- the end of a layout ------------------------------------------------ */
 
 /* When tick n begins, on the wall clock. */
-static int64_t begin_of(const sfid_layout *l, uint64_t n) { return (l->epoch_ms + (int64_t)(n * l->unit_ms)) * NS_PER_MS; }
+static int64_t begin_of(const sfid_layout *l, uint64_t n) {
+    return (l->epoch_ms + (int64_t)(n * l->unit_ms)) * NS_PER_MS;
+}
 
 /* The last tick's numbers may be used up before it is over. */
 static bool clock_past_end(void *arg) {
@@ -146,17 +157,22 @@ static bool clock_past_end(void *arg) {
 }
 
 /* The layout whose tick is `left` ticks before its last now. */
-static sfid_layout ending(unsigned time_bits, unsigned pid_bits, unsigned seq_bits, uint32_t unit_ms, uint64_t left) {
+static sfid_layout ending(unsigned time_bits, unsigned pid_bits, unsigned seq_bits,
+                          uint32_t unit_ms, uint64_t left) {
     char text[SFID_LAYOUT_STR_LEN];
-    const uint64_t max_tick =
-        time_bits + pid_bits + seq_bits == 64 ? (UINT64_C(1) << (time_bits - 1)) - 1 : (UINT64_C(1) << time_bits) - 1;
+    const uint64_t max_tick = time_bits + pid_bits + seq_bits == 64
+                                  ? (UINT64_C(1) << (time_bits - 1)) - 1
+                                  : (UINT64_C(1) << time_bits) - 1;
     const int64_t epoch = wall_ns() / NS_PER_MS - (int64_t)((max_tick - left) * unit_ms);
-    snprintf(text, sizeof text, "%u:%u:%u/%ums@%" PRIi64, time_bits, pid_bits, seq_bits, unit_ms, epoch);
+    snprintf(text, sizeof text, "%u:%u:%u/%ums@%" PRIi64, time_bits, pid_bits, seq_bits, unit_ms,
+             epoch);
     return layout_of(text);
 }
 
-/* A generator of a layout that ends in about 3 s. One that was over before it was open is tried again. */
-static sfid *open_before_end(sfid_options *opt, sfid_layout *layout, unsigned seq_bits, const char *what) {
+/* A generator of a layout that ends in about 3 s. One that was over before it was open is tried
+ * again. */
+static sfid *open_before_end(sfid_options *opt, sfid_layout *layout, unsigned seq_bits,
+                             const char *what) {
     static char app[40];
     static unsigned number;
     for (int i = 0;; i++) {
@@ -167,7 +183,8 @@ static sfid *open_before_end(sfid_options *opt, sfid_layout *layout, unsigned se
         const int rc = sfid_open(&g, opt);
         if (rc == 0)
             return g;
-        must(rc == SFID_EOVERFLOW && clock_past_end(layout) && i < TRIES, "%s: open: %s", what, sfid_last_error(g));
+        must(rc == SFID_EOVERFLOW && clock_past_end(layout) && i < TRIES, "%s: open: %s", what,
+             sfid_last_error(g));
         sfid_close(g);
     }
 }
@@ -215,10 +232,12 @@ static void test_end(unsigned seq_bits, sfid_exhaustion exhaustion, const char *
         close_logs(drawers);
     }
     const int64_t over_ns = judge_codes(drawers, what);
-    ok(sfid_parse(&layout, last, &parts) == 0 && parts.tick <= layout.max_tick, "%s: the last ID has a tick of the layout", what);
+    ok(sfid_parse(&layout, last, &parts) == 0 && parts.tick <= layout.max_tick,
+       "%s: the last ID has a tick of the layout", what);
     diag("figure: %s: last tick issued %" PRIu64 " of %" PRIu64, what, parts.tick, layout.max_tick);
     if (!clock_stepped(offset))
-        ok(over_ns >= begin_of(&layout, layout.max_tick) - (exhaustion == SFID_BORROW ? AHEAD_MS * (int64_t)NS_PER_MS : 0),
+        ok(over_ns >= begin_of(&layout, layout.max_tick) -
+                          (exhaustion == SFID_BORROW ? AHEAD_MS * (int64_t)NS_PER_MS : 0),
            "%s: nobody is told so before the last tick", what);
     need(sfid_layout_format(&layout, text, sizeof text) == 0, "%s: no layout", what);
     judge(text, "per-file", UINT64_MAX, what);

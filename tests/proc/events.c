@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Each kind of event, raised by what it stands for: its fields are as sfid.h says and its text is one sentence that can be
- * printed. All come from the one background thread, one at a time, in the order things happened; sfid_next, sfid_status and
- * sfid_parse work inside, sfid_close does nothing there. None comes after sfid_close has returned.
+ * Each kind of event, raised by what it stands for: its fields are as sfid.h says and its text is
+ * one sentence that can be printed. All come from the one background thread, one at a time, in the
+ * order things happened; sfid_next, sfid_status and sfid_parse work inside, sfid_close does nothing
+ * there. None comes after sfid_close has returned.
  *
- * Sizes: 200 times opened and closed while events are told (long: 2000; sanitizer: 40). The clock is moved by a preloaded
- * shim; an event about a file system that is no tmpfs takes one.
+ * Sizes: 200 times opened and closed while events are told (long: 2000; sanitizer: 40). The clock
+ * is moved by a preloaded shim; an event about a file system that is no tmpfs takes one.
  */
 #include "support/disk.h"
 #include "listener.h"
@@ -20,15 +21,16 @@ enum { TMPFS = 0x01021994 };
 /* ---- the kinds ---------------------------------------------------------- */
 
 /*
- * Files may not be written until the event has come and the window is over: nothing is said meanwhile, since standard output
- * may be one. Returns what the last call did.
+ * Files may not be written until the event has come and the window is over: nothing is said
+ * meanwhile, since standard output may be one. Returns what the last call did.
  */
 static int64_t refuse_writes_until(struct wanted *w) {
     struct rlimit files;
     int64_t id = 0;
     signal(SIGXFSZ, SIG_IGN);
-    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0, "setrlimit: %s",
-         strerror(errno));
+    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 &&
+             setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0,
+         "setrlimit: %s", strerror(errno));
     tap_wait_until(has_come, w, TAP_WAIT_MS);
     for (struct patience p = {0}; id >= 0 && patient(&p, TAP_WAIT_MS); nap_us(100))
         id = sfid_next(w->g);
@@ -36,7 +38,8 @@ static int64_t refuse_writes_until(struct wanted *w) {
     return id;
 }
 
-/* A keeper that is late tells of what is left by then: one that is not will come. Draws meanwhile. */
+/* A keeper that is late tells of what is left by then: one that is not will come. Draws
+ * meanwhile. */
 static bool long_window_told(void *arg) {
     struct wanted *w = arg;
     (void)!sfid_next(w->g);
@@ -64,16 +67,21 @@ static void test_window(void) {
     sfid *g = open_or_die(&opt);
     atomic_store(&l->g, g);
     const struct seen *e = event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED");
-    ok(e->pid == 5 && e->code == 0 && strchr(e->text, '5'), "LEASED: its pid is the one that is held");
+    ok(e->pid == 5 && e->code == 0 && strchr(e->text, '5'),
+       "LEASED: its pid is the one that is held");
     const struct seen *renewed = event_of(l, SFID_EVENT_RENEWED, 0, g, "RENEWED");
-    ok(renewed > e && renewed->pid == 5 && renewed->code == 0, "RENEWED: after LEASED, for the same pid");
-    const bool is_long = tap_wait_until(long_window_told, &(struct wanted){l, SFID_EVENT_RENEWED, 0, g, NULL}, TAP_WAIT_MS);
+    ok(renewed > e && renewed->pid == 5 && renewed->code == 0,
+       "RENEWED: after LEASED, for the same pid");
+    const bool is_long = tap_wait_until(
+        long_window_told, &(struct wanted){l, SFID_EVENT_RENEWED, 0, g, NULL}, TAP_WAIT_MS);
     ok(is_long && longest_window(l) <= 304, "RENEWED: the value is the window it has now");
     int from = l->n;
-    is_i64(refuse_writes_until(&(struct wanted){l, SFID_EVENT_RENEW_FAILED, from, g, NULL}), SFID_ELEASE, "the window ends");
+    is_i64(refuse_writes_until(&(struct wanted){l, SFID_EVENT_RENEW_FAILED, from, g, NULL}),
+           SFID_ELEASE, "the window ends");
     e = event_of(l, SFID_EVENT_RENEW_FAILED, from, NULL, "RENEW_FAILED");
     ok(e->code == SFID_ESTATE && e->pid == 5, "RENEW_FAILED: its code is why");
-    ok(strstr(e->text, dirs.state) && strstr(e->text, "pid-5"), "RENEW_FAILED: the text names the file");
+    ok(strstr(e->text, dirs.state) && strstr(e->text, "pid-5"),
+       "RENEW_FAILED: the text names the file");
     from = l->n;
     event_of(l, SFID_EVENT_RENEWED, from, g, "RENEWED, when it can be");
     sfid_status_info st;
@@ -97,7 +105,8 @@ static void test_clock(void) {
     good = good && sfid_next(g) > 0;
     const struct seen *e = event_of(l, SFID_EVENT_REGRESSION, 0, g, "REGRESSION");
     const int64_t took_ms = (mono_ns() - begin) / NS_PER_MS; /* the clock went on meanwhile */
-    ok(good && e->value >= 4900 - took_ms && e->value <= 5100, "REGRESSION: the value is how far the clock went back");
+    ok(good && e->value >= 4900 - took_ms && e->value <= 5100,
+       "REGRESSION: the value is how far the clock went back");
     ok(e->pid == sfid_pid(g), "REGRESSION: pid");
     atomic_fetch_add(&disk.control->clock_offset_ns, 5000 * (int64_t)NS_PER_MS);
     good = sfid_next(g) > 0;
@@ -137,13 +146,14 @@ static void test_exhausted(void) {
 }
 
 /*
- * The app is a copy of the caller's, and NULL where the caller gave none: also of flake, whose parts are leased under a name.
- * The pid is the one of the IDs, of flake the worker.
+ * The app is a copy of the caller's, and NULL where the caller gave none: also of flake, whose
+ * parts are leased under a name. The pid is the one of the IDs, of flake the worker.
  */
 static void test_apps(void) {
     char app[] = "copied", text[40];
     sfid_wide_layout flake;
-    sfid_options opts[3] = {local_options(app, "local", &layout), SFID_OPTIONS_INIT, SFID_OPTIONS_INIT};
+    sfid_options opts[3] = {local_options(app, "local", &layout), SFID_OPTIONS_INIT,
+                            SFID_OPTIONS_INIT};
     opts[1].pid = opts[2].pid = 3;
     opts[2].wide = &flake;
     must(sfid_wide_layout_parse("flake", &flake) >= 0, "no flake");
@@ -171,21 +181,25 @@ static void test_names(void) {
     SFID_EVENT_LIST(NAMED)
 #undef NAMED
     is_i64(n, SFID_EVENT_KINDS - 1, "numbers have no gap");
-    ok(SFID_EVENT_LEASED == 1 && SFID_EVENT_LEASED_AGAIN == 10 && SFID_EVENT_NO_STATE_DIR == 18, "nor were they given anew");
-    ok(!sfid_event_name((sfid_event_kind)0) && !sfid_event_name((sfid_event_kind)SFID_EVENT_KINDS), "others have no name");
+    ok(SFID_EVENT_LEASED == 1 && SFID_EVENT_LEASED_AGAIN == 10 && SFID_EVENT_NO_STATE_DIR == 18,
+       "nor were they given anew");
+    ok(!sfid_event_name((sfid_event_kind)0) && !sfid_event_name((sfid_event_kind)SFID_EVENT_KINDS),
+       "others have no name");
 }
 
 /* A layout that ends in about 200 days. */
 static void test_end_of_life(void) {
     char text[80];
-    const int64_t days = 86400000, now = wall_ns() / NS_PER_MS, life = (INT64_C(1) << 35), epoch = now - life + 200 * days;
+    const int64_t days = 86400000, now = wall_ns() / NS_PER_MS, life = (INT64_C(1) << 35),
+                  epoch = now - life + 200 * days;
     snprintf(text, sizeof text, "35:4:8/1ms@%" PRIi64, epoch);
     const sfid_layout ending = layout_of(text);
     sfid_options opt = local_options("ending", "local", &ending);
     struct listener *l = listener_new(&opt);
     sfid *g = open_or_die(&opt);
     const struct seen *e = event_of(l, SFID_EVENT_END_OF_LIFE, 0, NULL, "END_OF_LIFE");
-    ok(e->value > 200 * days - 60000 && e->value <= 200 * days, "END_OF_LIFE: the value is what is left");
+    ok(e->value > 200 * days - 60000 && e->value <= 200 * days,
+       "END_OF_LIFE: the value is what is left");
     close_and_check(g, l, "end of life");
     free(l);
 }
@@ -222,8 +236,9 @@ static void test_not_durable(void) {
     ok(strstr(e->text, "power") != NULL, "NOT_DURABLE: the text says when it matters");
     event_of(l, SFID_EVENT_LEASED, 0, NULL, "LEASED, too");
     is_i64(l->by_kind[SFID_EVENT_NOT_DURABLE], 1, "NOT_DURABLE: once");
-    is_i64(l->by_kind[SFID_EVENT_NOT_TMPFS] + l->by_kind[SFID_EVENT_END_OF_LIFE] + l->by_kind[SFID_EVENT_SLOT_REPLACED], 0,
-           "and nothing that is not so");
+    is_i64(l->by_kind[SFID_EVENT_NOT_TMPFS] + l->by_kind[SFID_EVENT_END_OF_LIFE] +
+               l->by_kind[SFID_EVENT_SLOT_REPLACED],
+           0, "and nothing that is not so");
     close_and_check(g, l, "not durable");
     free(l);
 }
@@ -238,7 +253,8 @@ static void test_slot_replaced(void) {
     struct listener *l = listener_new(&opt);
     sfid *g = open_or_die(&opt);
     const struct seen *e = event_of(l, SFID_EVENT_SLOT_REPLACED, 0, NULL, "SLOT_REPLACED");
-    ok(e->pid == 0 && sfid_pid(g) == 0 && sfid_next(g) > 0, "SLOT_REPLACED: the pid has another page");
+    ok(e->pid == 0 && sfid_pid(g) == 0 && sfid_next(g) > 0,
+       "SLOT_REPLACED: the pid has another page");
     close_and_check(g, l, "slot replaced");
     free(l);
 }
@@ -259,7 +275,8 @@ static void test_lost(void) {
                       *again = event_of(l, SFID_EVENT_LEASED_AGAIN, 0, g, "LEASED_AGAIN");
     ok(lost->code < 0 && strstr(lost->text, state), "LOST: code and text tell why");
     is_i64(lost->pid, -1, "LOST: no pid is held");
-    ok(again > lost && again->pid == sfid_pid(g) && again->code == 0, "LEASED_AGAIN: after LOST, with the pid that is held now");
+    ok(again > lost && again->pid == sfid_pid(g) && again->code == 0,
+       "LEASED_AGAIN: after LOST, with the pid that is held now");
     event_of(l, SFID_EVENT_RENEWED, (int)(again - l->seen), g, "RENEWED, as before");
     sfid_status_info st;
     ok(sfid_status(g, &st) == 0 && st.losses == 1, "the loss is counted");
@@ -283,7 +300,8 @@ static void *make_noise(void *arg) {
     struct noise *n = arg;
     for (int i = 0; sfid_next(n->g) != SFID_ECLOSED; i++)
         if (i % 500 == 0)
-            atomic_fetch_add(&disk.control->clock_offset_ns, (i / 500 % 2 ? 1 : -1) * 1500 * (int64_t)NS_PER_MS);
+            atomic_fetch_add(&disk.control->clock_offset_ns,
+                             (i / 500 % 2 ? 1 : -1) * 1500 * (int64_t)NS_PER_MS);
     return NULL;
 }
 
@@ -308,7 +326,8 @@ static void close_amid_events(struct listener *l, sfid_options *opt, uint64_t *r
 static void test_closed(uint64_t *rng) {
     const uint64_t times = sized(200, 2000, 40);
     uint64_t late = 0, bad = 0, events = 0, in_the_middle = 0;
-    struct listener **all = calloc(times, sizeof *all); /* freed in the end: whoever is late may still write there */
+    /* freed in the end: whoever is late may still write there */
+    struct listener **all = calloc(times, sizeof *all);
     for (uint64_t i = 0; all && i < times; i++) {
         sfid_options opt = local_options("noise", "local?lead_ms=100&mark=none", &layout);
         opt.exhaustion = SFID_FAIL;

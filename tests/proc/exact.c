@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ticks below a second come from the processor's counter for most IDs. They are those of the clock: an ID's tick is never before
- * that of a reading made before the call, nor past that of one made after it; after a step forward from the next tick on, after
- * a step back no further ahead than the clock had been, going on from there.
+ * Ticks below a second come from the processor's counter for most IDs. They are those of the clock:
+ * an ID's tick is never before that of a reading made before the call, nor past that of one made
+ * after it; after a step forward from the next tick on, after a step back no further ahead than the
+ * clock had been, going on from there.
  *
- * Sizes: a million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock, without steps and with a
- * step of up to 50 ms either way about each 10 ms, 12 at least.
+ * Sizes: a million IDs (long: 100 million; sanitizer: 300,000), every 100th held against the clock,
+ * without steps and with a step of up to 50 ms either way about each 10 ms, 12 at least.
  */
 #include "support/own_clock.h"
 #include "support/proc.h"
@@ -19,15 +20,20 @@ static uint64_t rng;
 
 struct watch {
     const sfid_layout *layout;
-    int64_t stepped_ns;            /* monotonic; of the last step */
-    int64_t ceiling_ns, raised_ns; /* how far ahead IDs may be: the clock as it was before a step back, and when; 0: no step */
-    uint64_t samples, judged, early, late, steps; /* judged: of the samples those that may not be late */
+    int64_t stepped_ns; /* monotonic; of the last step */
+    /* how far ahead IDs may be: the clock as it was before a step back, and when; 0: no step */
+    int64_t ceiling_ns, raised_ns;
+    /* judged: of the samples those that may not be late */
+    uint64_t samples, judged, early, late, steps;
 };
 
-static int64_t ceiling_now(const struct watch *w, int64_t mono) { return w->ceiling_ns ? w->ceiling_ns + mono - w->raised_ns : 0; }
+static int64_t ceiling_now(const struct watch *w, int64_t mono) {
+    return w->ceiling_ns ? w->ceiling_ns + mono - w->raised_ns : 0;
+}
 
 static void step(struct watch *w) {
-    const int64_t by = ((int64_t)(draw_random(&rng) % (2 * STEP_MS)) - STEP_MS) * NS_PER_MS, mono = mono_ns();
+    const int64_t by = ((int64_t)(draw_random(&rng) % (2 * STEP_MS)) - STEP_MS) * NS_PER_MS,
+                  mono = mono_ns();
     const int64_t before = wall_ns(), ceiling = ceiling_now(w, mono);
     if (by < 0) {
         w->ceiling_ns = before > ceiling ? before : ceiling;
@@ -48,8 +54,9 @@ static void judge_one(struct watch *w, const struct sample *s) {
     const int64_t unit = (int64_t)w->layout->unit_ms * NS_PER_MS;
     w->samples++;
     w->early += begins > (s->after > ceiling ? s->after : ceiling);
-    /* What was read before a step is good for the rest of its tick, by the counter. The age of the step is that before the
-       call: a thread that is preempted behind the call has drawn its ID when the step was young. */
+    /* What was read before a step is good for the rest of its tick, by the counter. The age of the
+     * step is that before the call: a thread that is preempted behind the call has drawn its ID
+     * when the step was young. */
     if (w->steps == 0 || s->mono - w->stepped_ns > 2 * unit) {
         w->judged++;
         w->late += begins + unit <= s->before;
@@ -86,8 +93,9 @@ static void run(const char *app, const sfid_layout *l, uint64_t n, bool steps, c
     sfid *g = open_or_die(&opt);
     const int64_t begin = mono_ns();
     draw(g, &w, n, steps);
-    diag("figure: %s: %" PRIu64 " IDs in %.1f s, %" PRIu64 " held against the clock, %" PRIu64 " steps", what, n,
-         (double)(mono_ns() - begin) / 1e9, w.samples, w.steps);
+    diag("figure: %s: %" PRIu64 " IDs in %.1f s, %" PRIu64 " held against the clock, %" PRIu64
+         " steps",
+         what, n, (double)(mono_ns() - begin) / 1e9, w.samples, w.steps);
     is_u64(w.early, 0, "%s: none is of a tick that had not begun", what);
     ok(w.judged > 0, "%s: some are drawn when the last step is old enough to judge them", what);
     is_u64(w.late, 0, "%s: none is of a tick that was over before the call", what);

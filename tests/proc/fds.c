@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest in the process: no descriptor of the library reaches a program that is executed; a process that closes all its
- * descriptors, as daemons do, goes on drawing IDs, keeps its pid, and never has another file of its own written to.
+ * A guest in the process: no descriptor of the library reaches a program that is executed; a
+ * process that closes all its descriptors, as daemons do, goes on drawing IDs, keeps its pid, and
+ * never has another file of its own written to.
  *
- * Sizes: processes go on for 3 s after closing all descriptors (long: 70 s, past several renewals of the window).
+ * Sizes: processes go on for 3 s after closing all descriptors (long: 70 s, past several renewals
+ * of the window).
  */
 #include "support/proc.h"
 
@@ -27,8 +29,8 @@ struct going_on {
 
 /* ---- programs executed -------------------------------------------------- */
 
-/* The program executed: exits with 0 when no descriptor leads to the library's files and there are as many as expected
-   (0: any number). */
+/* The program executed: exits with 0 when no descriptor leads to the library's files and there are
+ * as many as expected (0: any number). */
 static int list_fds(int expected) {
     char link[64], target[4300];
     int strange = 0, n = 0;
@@ -92,14 +94,16 @@ static void test_exec(void) {
     sfid *g = open_or_die(&opt);
     ok(sfid_next(g) >= 0, "a generator is open");
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
-        is_i64(child_wait(ways[i](list_arguments(fds)), TAP_WAIT_MS), 0, "%s: no descriptor of the library", names[i]);
+        is_i64(child_wait(ways[i](list_arguments(fds)), TAP_WAIT_MS), 0,
+               "%s: no descriptor of the library", names[i]);
         ok(sfid_next(g) >= 0, "%s: the generator goes on", names[i]);
     }
     sfid_close(g);
     is_i64(count_fds(), fds, "no descriptor is left after close");
 }
 
-/* Programs executed at every moment of an open: a descriptor without O_CLOEXEC would show now and then. */
+/* Programs executed at every moment of an open: a descriptor without O_CLOEXEC would show now and
+ * then. */
 static void test_exec_while_opening(void) {
     const sfid_options opt = options_of("exec-race", 1, &layout);
     int bad = 0;
@@ -114,7 +118,8 @@ static void test_exec_while_opening(void) {
         bad += rc != 0 && rc != SFID_EBUSY;
         bad += child_wait((pid_t)(intptr_t)child, TAP_WAIT_MS) != 0;
     }
-    is_i64(bad, 0, "no descriptor of the library reaches a program executed while a generator is opened");
+    is_i64(bad, 0,
+           "no descriptor of the library reaches a program executed while a generator is opened");
 }
 
 /* ---- all descriptors closed --------------------------------------------- */
@@ -138,7 +143,8 @@ static void go_on(struct going_on *s, sfid *g, struct idlog *log) {
         }
 }
 
-/* New files take the numbers of the closed descriptors; what the library writes or closes by number hits them. */
+/* New files take the numbers of the closed descriptors; what the library writes or closes by number
+ * hits them. */
 static int decoys_spoilt(const int *fds) {
     struct stat st;
     int spoilt = 0;
@@ -204,10 +210,12 @@ static void test_going_on(int (*how)(void *), uint64_t pid, const char *what) {
     atomic_store(&s->may_end, 1);
     if (how == daemonize)
         ok(flag_wait(&s->done, 2, (unsigned)s->ms + TAP_WAIT_MS), "%s: it ends", what);
-    is_i64(child_wait(child, (unsigned)s->ms + TAP_WAIT_MS), 0, "%s: it ends well, no file of its own touched", what);
+    is_i64(child_wait(child, (unsigned)s->ms + TAP_WAIT_MS), 0,
+           "%s: it ends well, no file of its own touched", what);
     is_i64(s->bad, 0, "%s: no call fails", what);
     sfid *g = NULL;
-    for (struct patience p = {0}; sfid_open(&g, &opt) != 0 && patient(&p, TAP_WAIT_MS); nap_us(2000))
+    for (struct patience p = {0}; sfid_open(&g, &opt) != 0 && patient(&p, TAP_WAIT_MS);
+         nap_us(2000))
         sfid_close(g); /* the daemon is nobody's child: its end is not waited for */
     log_start(&log, 100, 2, pid, "%" PRIu64 "-next", pid);
     while (!idlog_full(&log))

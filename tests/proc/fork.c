@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Forked children draw from their parent's sequence: no duplicate, each process's IDs increase, and a call that starts
- * after another has returned gets a higher ID, whichever processes made them. The family goes on when the parent is gone,
- * keeps the pid, and the last one out gives it back.
+ * Forked children draw from their parent's sequence: no duplicate, each process's IDs increase, and
+ * a call that starts after another has returned gets a higher ID, whichever processes made them.
+ * The family goes on when the parent is gone, keeps the pid, and the last one out gives it back.
  *
- * Sizes: a parent and 8 children, a million IDs each (also the short size; 20,000 with a sanitizer), children go on for 3 s
- * (long: 70 s, past the end of the window the parent left), three times: the parent exits, closes and exits, is killed.
- * 200 forks in a storm (sanitizer: 40); 200 forks while threads open and close (sanitizer: 40, and these children open no
- * generator of their own: a sanitizer's allocator and thread list stay locked for ever in a child forked at the wrong moment).
+ * Sizes: a parent and 8 children, a million IDs each (also the short size; 20,000 with a
+ * sanitizer), children go on for 3 s (long: 70 s, past the end of the window the parent left),
+ * three times: the parent exits, closes and exits, is killed. 200 forks in a storm (sanitizer: 40);
+ * 200 forks while threads open and close (sanitizer: 40, and these children open no generator of
+ * their own: a sanitizer's allocator and thread list stay locked for ever in a child forked at the
+ * wrong moment).
  */
 #include "support/proc.h"
 
@@ -59,7 +61,8 @@ __attribute__((noreturn)) static void child_life(struct family *f, sfid *g, int 
         draw(f, g, &log);
     atomic_fetch_add(&f->drawn, 1);
     must(flag_wait(&f->parent_gone, 1, TAP_WAIT_MS), "the parent stays");
-    for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS; mono_ns() < end || !atomic_load(&f->done); nap_us(2000))
+    for (const int64_t end = mono_ns() + f->after_ms * NS_PER_MS;
+         mono_ns() < end || !atomic_load(&f->done); nap_us(2000))
         for (int i = 0; i < BURST && !idlog_full(&log); i++)
             draw(f, g, &log);
     sfid_close(g);
@@ -140,13 +143,15 @@ static void test_family(enum ending ending, const char *what) {
     }
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the pid is still the family's", what);
     atomic_store(&f->parent_gone, 1);
-    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, TAP_WAIT_MS), "%s: all draw their share", what);
+    ok(flag_wait(&f->drawn, ending == PARENT_KILLED ? CHILDREN : CHILDREN + 1, TAP_WAIT_MS),
+       "%s: all draw their share", what);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the children keep the pid without their parent", what);
     atomic_store(&f->done, 1);
     is_i64(reap(CHILDREN, f->after_ms), 0, "%s: all children end well, closed last", what);
     diag("figure: %s: %.2f s in all", what, (double)(mono_ns() - begin) / 1e9);
     is_i64(f->first_error, 0, "%s: no call fails", what);
-    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
+    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID",
+           what);
     open_next(what);
     judge(LAYOUT, "pid", UINT64_MAX, what);
     munmap(f, sizeof *f);
@@ -154,7 +159,9 @@ static void test_family(enum ending ending, const char *what) {
 
 /* ---- children that no handler hears of ---------------------------------- */
 
-static pid_t raw_clone(void) { return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0); }
+static pid_t raw_clone(void) {
+    return (pid_t)syscall(SYS_clone, (unsigned long)SIGCHLD, 0, 0, 0, 0);
+}
 
 static void test_raw(pid_t (*make)(void), const char *what) {
     struct family *f = shared_memory(sizeof *f);
@@ -173,7 +180,8 @@ static void test_raw(pid_t (*make)(void), const char *what) {
     ok(child > 0 && child_wait(child, TAP_WAIT_MS) == 0, "%s: parent and child draw", what);
     sfid_close(g);
     is_i64(f->first_error, 0, "%s: no call fails", what);
-    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
+    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID",
+           what);
     judge(LAYOUT, "per-file", 2 * each, what);
     munmap(f, sizeof *f);
 }
@@ -204,7 +212,8 @@ static int storm_child(void *arg) {
     log_start(&log, STORM_IDS, 1, 3, "storm-%d", s->number);
     for (int i = 0; i < STORM_IDS; i++)
         draw(s->f, s->g, &log);
-    /* A sanitizer's allocator may be locked since the fork, by a thread that is not here: free() would wait for it. */
+    /* A sanitizer's allocator may be locked since the fork, by a thread that is not here: free()
+     * would wait for it. */
     if (SANITIZED && s->number % 4 != 1)
         _exit(0);
     switch (s->number % 4) {
@@ -250,12 +259,14 @@ static void test_storm(void) {
     sfid_close(child.g);
     is_i64(try_open(&opt), 0, "storm: with all children gone, close gives the pid back");
     is_i64(f->first_error, 0, "storm: no call fails");
-    is_i64(f->disorders, 0, "storm: a call that starts after another has returned gets a higher ID");
+    is_i64(f->disorders, 0,
+           "storm: a call that starts after another has returned gets a higher ID");
     judge(LAYOUT, "per-file", UINT64_MAX, "storm");
     munmap(f, sizeof *f);
 }
 
-/* Opens, draws and closes. A child forked meanwhile may still hold the pid: that is SFID_EBUSY, and no other error is. */
+/* Opens, draws and closes. A child forked meanwhile may still hold the pid: that is SFID_EBUSY, and
+ * no other error is. */
 static void *open_and_close(void *arg) {
     struct storm *s = arg;
     const sfid_options opt = options_of("doors", s->number % 4, &layout);
@@ -289,7 +300,8 @@ static int door_child(void *arg) {
 static void test_doors(void) {
     struct family *f = shared_memory(sizeof *f);
     const sfid_options opt = options_of("house", 3, &layout);
-    struct storm threads[3] = {{.f = f, .number = 0}, {.f = f, .number = 1}, {.f = f, .number = 2}}, child = {.f = f};
+    struct storm threads[3] = {{.f = f, .number = 0}, {.f = f, .number = 1}, {.f = f, .number = 2}},
+                 child = {.f = f};
     pthread_t ids[3];
     const int forks = (int)sized(200, 1000, 40);
     int bad = 0, hung = 0;
@@ -304,9 +316,11 @@ static void test_doors(void) {
     atomic_store(&f->done, 1);
     for (int i = 0; i < 3; i++) {
         pthread_join(ids[i], NULL);
-        diag("figure: doors: a thread opened and closed %u times, found the pid with a child %u times", threads[i].opened,
-             threads[i].busy);
-        ok(threads[i].opened > 0 && threads[i].other == 0, "doors: open and close meet no error but SFID_EBUSY");
+        diag(
+            "figure: doors: a thread opened and closed %u times, found the pid with a child %u times",
+            threads[i].opened, threads[i].busy);
+        ok(threads[i].opened > 0 && threads[i].other == 0,
+           "doors: open and close meet no error but SFID_EBUSY");
     }
     sfid_close(child.g);
     is_i64(hung, 0, "doors: no child hangs that was forked while threads open and close");
@@ -315,14 +329,17 @@ static void test_doors(void) {
     munmap(f, sizeof *f);
 }
 
-/* With the lock of the dynamic loader, which no child gets back: the C library does not make it anew, as it does malloc()'s. */
+/* With the lock of the dynamic loader, which no child gets back: the C library does not make it
+ * anew, as it does malloc()'s. */
 static int fork_inside(struct dl_phdr_info *module, size_t size, void *arg) {
     (void)module, (void)size;
-    is_i64(child_run(door_child, arg, TAP_WAIT_MS), 0, "loader: a child draws from its parent's generator and from one of its own");
+    is_i64(child_run(door_child, arg, TAP_WAIT_MS), 0,
+           "loader: a child draws from its parent's generator and from one of its own");
     return 1;
 }
 
-/* As a fork amid another thread's exception or dlopen(), or amid the start of one of the library's threads. */
+/* As a fork amid another thread's exception or dlopen(), or amid the start of one of the library's
+ * threads. */
 static void test_loader(void) {
     const sfid_options opt = options_of("house", 3, &layout);
     struct storm child = {.g = open_or_die(&opt), .f = shared_memory(sizeof *child.f)};

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A family of forked processes with one generator of the "local" store, whose members fork, draw and end at random: by
- * close, by exit with and without handlers, by SIGKILL, by exec. The window is short, so it has to be renewed many times by
- * whoever is there. No duplicate, no failed call; never two keepers in the family, and a new one when the last has died;
- * nothing is left behind: threads, descriptors, locks, files.
+ * A family of forked processes with one generator of the "local" store, whose members fork, draw
+ * and end at random: by close, by exit with and without handlers, by SIGKILL, by exec. The window
+ * is short, so it has to be renewed many times by whoever is there. No duplicate, no failed call;
+ * never two keepers in the family, and a new one when the last has died; nothing is left behind:
+ * threads, descriptors, locks, files.
  *
- * Sizes: 200 forks (long: 2000; sanitizer: 40), with the first parent the last to end, and then the first.
+ * Sizes: 200 forks (long: 2000; sanitizer: 40), with the first parent the last to end, and then the
+ * first.
  */
 #include "support/local.h"
 
@@ -13,9 +15,11 @@
 #define STORE "local?lead_ms=200"
 
 enum { MOST_MEMBERS = 2100, AT_ONCE = 8, LOG_ROOM = 1 << 20, BURST = 20 };
-/* A keeper that dies is missed when the window ends at the latest, one that lost the page knows it when it renews. */
+/* A keeper that dies is missed when the window ends at the latest, one that lost the page knows it
+ * when it renews. */
 enum { TWO_FOR_MS = 1500, TWO_FOR_LOOKS = 200, PAUSE_MS = 2000 };
-/* A leak checker among the handlers waits for ever in a child that was forked while a thread allocated: that comes last. */
+/* A leak checker among the handlers waits for ever in a child that was forked while a thread
+ * allocated: that comes last. */
 enum ending { BY_CLOSE, BY_EXIT, BY_KILL, BY_EXEC, BY_HANDLERS, ENDINGS };
 
 static sfid_layout layout;
@@ -75,7 +79,8 @@ static void fork_one(struct family *f) {
         live(f, number);
 }
 
-/* Whether a member may go, and then it is counted as gone. While there are forks left somebody has to be there to make them. */
+/* Whether a member may go, and then it is counted as gone. While there are forks left somebody has
+ * to be there to make them. */
 static bool may_go(struct family *f, int number) {
     int alive = atomic_load(&f->alive);
     for (;;) {
@@ -107,7 +112,9 @@ static void live(struct family *f, int number) {
         nap_us((long)(draw_random(&rng) % 8000));
     }
     end(f, number,
-        number == 0 && f->first_stays ? BY_CLOSE : (enum ending)(draw_random(&rng) % (SANITIZED ? BY_HANDLERS : ENDINGS)));
+        number == 0 && f->first_stays
+            ? BY_CLOSE
+            : (enum ending)(draw_random(&rng) % (SANITIZED ? BY_HANDLERS : ENDINGS)));
 }
 
 static int first_member(void *arg) {
@@ -126,7 +133,8 @@ static int first_member(void *arg) {
 
 struct watch {
     unsigned looks, with_keeper, keepers, brief_twos, twos; /* twos: looks in a row, up to now */
-    int64_t two_since, drawn_at, highest;                   /* drawn_at: when the highest ID had changed */
+    /* drawn_at: when the highest ID had changed */
+    int64_t two_since, drawn_at, highest;
     struct took longest_two, longest_pause;
     pid_t last;
 };
@@ -146,8 +154,8 @@ static unsigned find_keepers(const struct family *f, pid_t *found) {
 }
 
 /*
- * A keeper that is late loses the page to another one, and knows it once it is run. So there are two when there are two for
- * long, at each of many looks, be it the same two or not.
+ * A keeper that is late loses the page to another one, and knows it once it is run. So there are
+ * two when there are two for long, at each of many looks, be it the same two or not.
  */
 static void look(const struct family *f, struct watch *w) {
     pid_t found = 0;
@@ -184,7 +192,8 @@ static void reap_orphans(void) {
 /* Until all have ended, or none of them has for long. */
 static void watch(const struct family *f, struct watch *w) {
     int ended = 0;
-    for (struct patience p = {0}; (!atomic_load(&f->begun) || atomic_load(&f->alive) > 0) && patient(&p, TAP_WAIT_MS);) {
+    for (struct patience p = {0};
+         (!atomic_load(&f->begun) || atomic_load(&f->alive) > 0) && patient(&p, TAP_WAIT_MS);) {
         look(f, w);
         look_at_ids(f, w);
         reap_orphans();
@@ -211,8 +220,10 @@ static const char *names_in(const char *dir) {
     size_t len = 0;
     names[0] = '\0';
     for (int i = 0; i < n; i++) {
-        if (strcmp(list[i]->d_name, ".") != 0 && strcmp(list[i]->d_name, "..") != 0 && len < sizeof names)
-            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? " " : "", list[i]->d_name);
+        if (strcmp(list[i]->d_name, ".") != 0 && strcmp(list[i]->d_name, "..") != 0 &&
+            len < sizeof names)
+            len += (size_t)snprintf(names + len, sizeof names - len, "%s%s", len ? " " : "",
+                                    list[i]->d_name);
         free(list[i]);
     }
     free(list);
@@ -223,7 +234,8 @@ static void test_left_behind(const char *what) {
     char path[4400];
     is_i64(count_locked(dirs.shm, ""), 0, "%s: no lock is left", what);
     is_str(names_in(dirs.run), "family", "%s: in the run directory is the app", what);
-    is_str(names_in(dirs.state), "family machine_id", "%s: in the state directory are machine and app", what);
+    is_str(names_in(dirs.state), "family machine_id",
+           "%s: in the state directory are machine and app", what);
     snprintf(path, sizeof path, "%s/family", dirs.run);
     is_str(names_in(path), "lock pid-0", "%s: one page is left, and the doors", what);
     snprintf(path, sizeof path, "%s/family", dirs.state);
@@ -243,17 +255,21 @@ static void test_family(bool first_stays, const char *what) {
     child_start(first_member, f);
     watch(f, &w);
     ok(tap_wait_until(no_child, NULL, TAP_WAIT_MS), "%s: all end", what);
-    diag("figure: %s: %.2f s; %u looks, %u of them saw a keeper, %u keepers in turn, two for a moment %u times, a pause of %" PRId64
-         " ms",
-         what, (double)(mono_ns() - begin) / 1e9, w.looks, w.with_keeper, w.keepers, w.brief_twos, w.longest_pause.ms);
+    diag(
+        "figure: %s: %.2f s; %u looks, %u of them saw a keeper, %u keepers in turn, two for a moment %u times, a pause of %" PRId64
+        " ms",
+        what, (double)(mono_ns() - begin) / 1e9, w.looks, w.with_keeper, w.keepers, w.brief_twos,
+        w.longest_pause.ms);
     is_i64(f->born, forks + 1, "%s: all were born", what);
     is_i64(f->ended, forks + 1, "%s: each came to its own end", what);
     in_time(w.longest_two, TWO_FOR_MS, "%s: never two keepers for long", what);
     in_time(w.longest_pause, PAUSE_MS, "%s: and never a long time without IDs", what);
-    ok(w.with_keeper > 0 && (first_stays || w.keepers > 1), "%s: there is a keeper, and a new one when the first is gone", what);
+    ok(w.with_keeper > 0 && (first_stays || w.keepers > 1),
+       "%s: there is a keeper, and a new one when the first is gone", what);
     if (!is_i64(f->errors, 0, "%s: no call fails", what))
         diag("one got %" PRIi64, f->an_error);
-    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
+    is_i64(f->disorders, 0, "%s: a call that starts after another has returned gets a higher ID",
+           what);
     test_left_behind(what);
     const sfid_options opt = local_options("family", STORE, &layout);
     sfid *g = open_or_die(&opt);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest in its host: no signal of a file size limit arrives, and one that was the host's own stays; a thread that is
- * cancelled inside sfid_open() or sfid_close() finishes the call first; one cancelled while sfid_next() sleeps leaves nothing
- * behind. A handle of NULL is answered as one that is closed, and so is one whose open failed.
+ * A guest in its host: no signal of a file size limit arrives, and one that was the host's own
+ * stays; a thread that is cancelled inside sfid_open() or sfid_close() finishes the call first; one
+ * cancelled while sfid_next() sleeps leaves nothing behind. A handle of NULL is answered as one
+ * that is closed, and so is one whose open failed.
  *
  * One size; a sanitizer takes the stack of a cancelled thread for one in use.
  */
@@ -47,7 +48,8 @@ static int open_limited(void *arg) {
     const int rc = sfid_open(&g, &opt);
     snprintf(l->text, sizeof l->text, "%s", sfid_last_error(g));
     sfid_close(g);
-    return rc != SFID_ESTATE || is_pending(SIGXFSZ) || sigismember(&(sigset_t[]){mask_now()}[0], SIGXFSZ);
+    return rc != SFID_ESTATE || is_pending(SIGXFSZ) ||
+           sigismember(&(sigset_t[]){mask_now()}[0], SIGXFSZ);
 }
 
 /* The keeper writes the mark, and so does close. */
@@ -87,19 +89,26 @@ static int keeps_pending(void *arg) {
     sfid *g = open_or_die(&opt);
     limit_files(((struct limited *)arg)->bytes);
     sfid_close(g);
-    return is_pending(SIGXFSZ) && is_pending(SIGPIPE) && sigismember(&(sigset_t[]){mask_now()}[0], SIGXFSZ) ? 0 : 1;
+    return is_pending(SIGXFSZ) && is_pending(SIGPIPE) &&
+                   sigismember(&(sigset_t[]){mask_now()}[0], SIGXFSZ)
+               ? 0
+               : 1;
 }
 
 static void test_limits(void) {
     struct limited *l = shared_memory(sizeof *l);
     for (size_t i = 0; i < COUNT_OF(limits); i++) {
         l->bytes = limits[i];
-        is_i64(child_run(open_limited, l, TAP_WAIT_MS), 0, "open below a limit of %lu bytes is refused", (unsigned long)limits[i]);
+        is_i64(child_run(open_limited, l, TAP_WAIT_MS), 0,
+               "open below a limit of %lu bytes is refused", (unsigned long)limits[i]);
         ok(strstr(l->text, "RLIMIT_FSIZE") != NULL, "and says why: %s", l->text);
-        is_i64(child_run(limited_later, l, TAP_WAIT_MS), 0, "a limit that comes later leaves an open one alone, and close");
+        is_i64(child_run(limited_later, l, TAP_WAIT_MS), 0,
+               "a limit that comes later leaves an open one alone, and close");
     }
-    is_i64(child_run(open_within, NULL, TAP_WAIT_MS), 0, "with 256 KiB it opens at once: nothing half made is left");
-    is_i64(child_run(keeps_pending, l, TAP_WAIT_MS), 0, "signals that were pending before still are");
+    is_i64(child_run(open_within, NULL, TAP_WAIT_MS), 0,
+           "with 256 KiB it opens at once: nothing half made is left");
+    is_i64(child_run(keeps_pending, l, TAP_WAIT_MS), 0,
+           "signals that were pending before still are");
     munmap(l, sizeof *l);
 }
 
@@ -148,8 +157,10 @@ static bool was_cancelled(void *(*fn)(void *), struct call *c) {
 static void test_cancelled(void) {
     struct call c = {.opt = options_of("cancelled", 8, NULL)};
     const int fds = count_fds();
-    ok(was_cancelled(open_cancelled, &c) && c.rc == 0 && sfid_next(c.g) >= 0, "a thread cancelled in sfid_open() opens first");
-    ok(was_cancelled(close_cancelled, &c) && c.rc == 2, "one cancelled in sfid_close() closes first");
+    ok(was_cancelled(open_cancelled, &c) && c.rc == 0 && sfid_next(c.g) >= 0,
+       "a thread cancelled in sfid_open() opens first");
+    ok(was_cancelled(close_cancelled, &c) && c.rc == 2,
+       "one cancelled in sfid_close() closes first");
     is_i64(count_fds(), fds, "no descriptor is left");
     c.opt.exhaustion = SFID_WAIT;
     const sfid_layout tiny = layout_of("36:11:1/1s");
@@ -170,7 +181,8 @@ static void test_cancelled(void) {
     sfid_close(c.g);
     is_i64(sfid_next(c.g), SFID_ECLOSED, "and keep nothing from closing");
     is_i64(count_fds(), fds, "nor leave a descriptor");
-    ok(threads_are(&(int){1}) || tap_wait_until(threads_are, &(int){1}, TAP_WAIT_MS), "nor a thread");
+    ok(threads_are(&(int){1}) || tap_wait_until(threads_are, &(int){1}, TAP_WAIT_MS),
+       "nor a thread");
 }
 
 /* ---- no generator ---------------------------------------------------------------- */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories and files that are somebody else's, links, pipes, locked by others; and too few descriptors; under the
- * "local" store. Each time a clear error that names the path, or it works as documented; in time, nothing left behind, no
- * link followed, no ID repeated.
+ * Directories and files that are somebody else's, links, pipes, locked by others; and too few
+ * descriptors; under the "local" store. Each time a clear error that names the path, or it works as
+ * documented; in time, nothing left behind, no link followed, no ID repeated.
  *
  * One size.
  */
@@ -13,11 +13,14 @@ enum { PIDS = 16 };
 
 static char other[120]; /* a place for what is not ours */
 
-static void place(char *path, size_t size, const char *name) { snprintf(path, size, "%s/%s", dirs.shm, name); }
+static void place(char *path, size_t size, const char *name) {
+    snprintf(path, size, "%s/%s", dirs.shm, name);
+}
 
 static void own_dir(const char *path, uid_t user, mode_t mode) {
-    must((mkdir(path, mode) >= 0 || errno == EEXIST) && chown(path, user, user) >= 0 && chmod(path, mode) >= 0, "%s: %s", path,
-         strerror(errno));
+    must((mkdir(path, mode) >= 0 || errno == EEXIST) && chown(path, user, user) >= 0 &&
+             chmod(path, mode) >= 0,
+         "%s: %s", path, strerror(errno));
 }
 
 /* All is well: what a test has left does not stand in the next one's way. */
@@ -44,15 +47,20 @@ static void test_owners(void) {
     own_dir(open_to_all, 0, 01777);
     snprintf(mine, sizeof mine, "%s/run", theirs);
     snprintf(mine_too, sizeof mine_too, "%s/state", theirs);
-    visit(&(struct visit){.run_dir = theirs, .state_dir = dirs.state}, false, theirs, "root in another user's run directory");
-    visit(&(struct visit){.run_dir = dirs.run, .state_dir = theirs}, false, theirs, "root in another user's state directory");
-    visit(&(struct visit){.run_dir = ours, .state_dir = mine, .user = NOBODY}, false, ours, "another user in root's run directory");
+    visit(&(struct visit){.run_dir = theirs, .state_dir = dirs.state}, false, theirs,
+          "root in another user's run directory");
+    visit(&(struct visit){.run_dir = dirs.run, .state_dir = theirs}, false, theirs,
+          "root in another user's state directory");
+    visit(&(struct visit){.run_dir = ours, .state_dir = mine, .user = NOBODY}, false, ours,
+          "another user in root's run directory");
     visit(&(struct visit){.run_dir = mine, .state_dir = ours, .user = NOBODY}, false, ours,
           "another user in root's state directory");
-    visit(&(struct visit){.run_dir = open_to_all, .state_dir = mine, .user = NOBODY}, false, open_to_all,
-          "a run directory of root's for all");
-    visit(&(struct visit){.run_dir = open_to_all, .state_dir = dirs.state}, false, open_to_all, "the same, by root");
-    visit(&(struct visit){.run_dir = dirs.run, .state_dir = open_to_all}, false, open_to_all, "a state directory for all, by root");
+    visit(&(struct visit){.run_dir = open_to_all, .state_dir = mine, .user = NOBODY}, false,
+          open_to_all, "a run directory of root's for all");
+    visit(&(struct visit){.run_dir = open_to_all, .state_dir = dirs.state}, false, open_to_all,
+          "the same, by root");
+    visit(&(struct visit){.run_dir = dirs.run, .state_dir = open_to_all}, false, open_to_all,
+          "a state directory for all, by root");
     is_i64(count_entries(ours) + count_entries(open_to_all), 0, "nothing is left in them");
     memset(told->highest, 0, sizeof told->highest);
     visit(&(struct visit){.run_dir = mine, .state_dir = mine_too, .user = NOBODY}, false, NULL,
@@ -61,7 +69,8 @@ static void test_owners(void) {
     for (int i = 0; i < 2; i++) {
         snprintf(app, sizeof app, "%.80s/hostile", i ? dirs.state : dirs.run);
         own_dir(app, NOBODY, 0700);
-        visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, false, app, "the app's directory is another user's");
+        visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, false, app,
+              "the app's directory is another user's");
         own_dir(app, 0, 0700);
     }
     fresh();
@@ -70,7 +79,8 @@ static void test_owners(void) {
 
 /* Files of another user below directories of ours: they are not used. */
 static void test_owned_files(void) {
-    static const char *const names[] = {"machine_id", "hostile/layout", "hostile/lock", "hostile/pid-0"};
+    static const char *const names[] = {"machine_id", "hostile/layout", "hostile/lock",
+                                        "hostile/pid-0"};
     char path[4400];
     if (!may_be_another_user()) {
         skip(5, "takes root to be another user");
@@ -78,9 +88,11 @@ static void test_owned_files(void) {
     }
     for (size_t i = 0; i <= COUNT_OF(names); i++) {
         const bool page = i == COUNT_OF(names);
-        snprintf(path, sizeof path, "%s/%s", page ? dirs.run : dirs.state, page ? "hostile/pid-0" : names[i]);
+        snprintf(path, sizeof path, "%s/%s", page ? dirs.run : dirs.state,
+                 page ? "hostile/pid-0" : names[i]);
         must(chown(path, NOBODY, NOBODY) >= 0, "%s: %s", path, strerror(errno));
-        visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, true, path, strrchr(path, '/') + 1);
+        visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, true, path,
+              strrchr(path, '/') + 1);
         ok(told->rc != 0 || page || told->pid != 0, "a file of another user is not used");
         if (chown(path, 0, 0) < 0)
             diag("%s: %s", path, strerror(errno));
@@ -132,7 +144,8 @@ static void test_links(void) {
     fresh();
 }
 
-/* Above the directories that are named links are the administrator's own: a /home may well be one. */
+/* Above the directories that are named links are the administrator's own: a /home may well be
+ * one. */
 static void test_links_above(void) {
     char link[120], real[120], run[140], state[140];
     place(real, sizeof real, "real");
@@ -142,7 +155,8 @@ static void test_links_above(void) {
     snprintf(run, sizeof run, "%s/run", link);
     snprintf(state, sizeof state, "%s/state", link);
     memset(told->highest, 0, sizeof told->highest);
-    visit(&(struct visit){.run_dir = run, .state_dir = state}, false, NULL, "a link above run and state directory");
+    visit(&(struct visit){.run_dir = run, .state_dir = state}, false, NULL,
+          "a link above run and state directory");
     is_i64(count_entries(real), 2, "both are made behind it");
     memset(told->highest, 0, sizeof told->highest);
     fresh();
@@ -150,7 +164,8 @@ static void test_links_above(void) {
 
 enum kind { LINK, DANGLING, PIPE, DIRECTORY, KINDS };
 
-static const char *const kinds[] = {"a link to a file", "a link to nothing", "a pipe", "a directory"};
+static const char *const kinds[] = {"a link to a file", "a link to nothing", "a pipe",
+                                    "a directory"};
 
 static bool put_in_place(enum kind kind, const char *path) {
     char target[140];
@@ -163,7 +178,8 @@ static bool put_in_place(enum kind kind, const char *path) {
 static void test_file(const char *path, bool page, enum kind kind) {
     char aside[4500], what[200];
     snprintf(aside, sizeof aside, "%s-aside", dirs.shm);
-    snprintf(what, sizeof what, "%s %.40s is %s", page ? "page" : "file", strrchr(path, '/') + 1, kinds[kind]);
+    snprintf(what, sizeof what, "%s %.40s is %s", page ? "page" : "file", strrchr(path, '/') + 1,
+             kinds[kind]);
     victim_make();
     must(rename(path, aside) >= 0 && put_in_place(kind, path), "%s: %s", path, strerror(errno));
     visit(&(struct visit){.run_dir = dirs.run, .state_dir = dirs.state}, true, path, what);
@@ -173,7 +189,8 @@ static void test_file(const char *path, bool page, enum kind kind) {
 }
 
 static void test_files(void) {
-    static const char *const names[] = {"machine_id", "hostile/layout", "hostile/lock", "hostile/pid-0"};
+    static const char *const names[] = {"machine_id", "hostile/layout", "hostile/lock",
+                                        "hostile/pid-0"};
     char path[4400];
     for (enum kind kind = 0; kind < KINDS; kind++) {
         for (size_t i = 0; i < COUNT_OF(names); i++) {
@@ -207,7 +224,8 @@ static void test_locked_pids(void) {
     }
     struct visit all = plain;
     told->rc = 1;
-    is_i64(child_run(visit_child, &all, TAP_WAIT_MS), 0, "all locks are held by another process: that is told");
+    is_i64(child_run(visit_child, &all, TAP_WAIT_MS), 0,
+           "all locks are held by another process: that is told");
     is_i64(told->rc, SFID_ENOPID, "by its code, too");
     for (int i = 0; i < PIDS; i++)
         close(fds[i]);
@@ -219,21 +237,25 @@ static void test_locked_pids(void) {
     fresh();
 }
 
-/* The doors are held for a moment each; somebody who stays inside must not keep others for ever, be there 2048 of them. */
+/* The doors are held for a moment each; somebody who stays inside must not keep others for ever, be
+ * there 2048 of them. */
 static void test_locked_doors(void) {
-    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET}, first = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+    struct flock all = {.l_type = F_WRLCK, .l_whence = SEEK_SET},
+                 first = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
     struct visit v = {.run_dir = dirs.run, .state_dir = dirs.state, .layout = &SFID_LAYOUT_DEFAULT};
     char path[4400];
     visit(&v, false, NULL, "a wide layout");
     snprintf(path, sizeof path, "%s/wide/lock", dirs.state);
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    ok(fd >= 0 && fcntl(fd, F_OFD_SETLK, &first) == 0, "another process stays in the door of pid 0");
+    ok(fd >= 0 && fcntl(fd, F_OFD_SETLK, &first) == 0,
+       "another process stays in the door of pid 0");
     visit(&v, false, NULL, "it is passed by");
     ok(fcntl(fd, F_OFD_SETLK, &all) == 0, "another process stays in all doors");
     for (int i = 0; i < 2; i++) {
         v.pid = i;
         told->rc = 1;
-        is_i64(child_run(visit_child, &v, TAP_WAIT_MS), 0, "that is told to who wants %s", i ? "pid 1" : "any pid");
+        is_i64(child_run(visit_child, &v, TAP_WAIT_MS), 0, "that is told to who wants %s",
+               i ? "pid 1" : "any pid");
         ok(told->rc < 0, "an error: %d: %s", told->rc, told->text);
         in_time(told->open, OPEN_TIMEOUT_MS + OPEN_GRACE_MS, "when open_timeout_ms is over");
         lasted(told->open, OPEN_TIMEOUT_MS, "and not before: a door may be left at any moment");
@@ -248,7 +270,8 @@ static void test_locked_directories(void) {
     for (int i = 0; i < 2; i++) {
         snprintf(path, sizeof path, "%s/hostile", i ? dirs.state : dirs.run);
         const int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        ok(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0, "a cleaner holds the lock of %s", i ? "the marks" : "the pages");
+        ok(fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0, "a cleaner holds the lock of %s",
+           i ? "the marks" : "the pages");
         visit(&plain, true, NULL, "a directory is locked by another process");
         close(fd);
     }
@@ -271,7 +294,8 @@ static void test_descriptors(void) {
         refused = refused || told->rc != 0;
         worked = told->rc == 0;
     }
-    ok(refused && worked, "one descriptor more each time: clear errors, nothing left behind, and in the end it works");
+    ok(refused && worked,
+       "one descriptor more each time: clear errors, nothing left behind, and in the end it works");
     fresh();
 }
 

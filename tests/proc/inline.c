@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* inline.c - the form with the layout folded in draws from the same word as the calls, for every kind of unit and epoch. */
+/* inline.c - the form with the layout folded in draws from the same word as the calls, for every
+ * kind of unit and epoch. */
 #include "support/tap.h"
 
 #include <pthread.h>
 #include <sfid.h>
 #include <time.h>
 
-/* Whole seconds from a whole second, from between two, from before 1970; several seconds; below a second. */
+/* Whole seconds from a whole second, from between two, from before 1970; several seconds; below a
+ * second. */
 SFID_DEFINE(plain, SFID_LAYOUT(36, 4, 20, 1000, SFID_EPOCH_MS))
 SFID_DEFINE(between, SFID_LAYOUT(36, 4, 20, 1000, SFID_EPOCH_MS + 1))
 SFID_DEFINE(early, SFID_LAYOUT(36, 4, 20, 1000, -1500))
@@ -19,7 +21,8 @@ static int64_t now_ms(clockid_t clock) {
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* One ID by each way in turn: increasing, of this pid, and of the tick that the clock shows: the kernel's, which is as late as time(). */
+/* One ID by each way in turn: increasing, of this pid, and of the tick that the clock shows: the
+ * kernel's, which is as late as time(). */
 #define TRY(name) \
     static void try_##name(void) { \
         name *g = NULL; \
@@ -39,7 +42,8 @@ static int64_t now_ms(clockid_t clock) {
             } \
             order += id <= last; \
             wrong += memcmp(&p, &q, sizeof p) != 0 || p.pid != 9; \
-            wrong += p.unix_ms > now_ms(CLOCK_REALTIME) || p.unix_ms + (int64_t)name##_layout.unit_ms <= before; \
+            wrong += p.unix_ms > now_ms(CLOCK_REALTIME) || \
+                     p.unix_ms + (int64_t)name##_layout.unit_ms <= before; \
             last = id; \
         } \
         is_u64(errors, 0, #name ": every call gives an ID"); \
@@ -101,7 +105,8 @@ static void another_layout(void) {
     opt.pid = 1;
     opt.layout = &fine_layout;
     is_i64(plain_open(&g, &opt), SFID_EINVAL, "a layout that is not the form's own is refused");
-    ok(strstr(sfid_last_error(plain_sfid(g)), "SFID_DEFINE") != NULL, "and the text says so: %s", sfid_last_error(plain_sfid(g)));
+    ok(strstr(sfid_last_error(plain_sfid(g)), "SFID_DEFINE") != NULL, "and the text says so: %s",
+       sfid_last_error(plain_sfid(g)));
     plain_close(g);
     opt.layout = &plain_layout;
     is_i64(plain_open(&g, &opt), 0, "its own may be given");

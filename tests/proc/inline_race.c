@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads that generate by the inline form and by the calls, on layouts whose ticks are used up as soon as they begin: the
- * number that a thread has added for is often of no tick any more, and goes to the library in hand. No duplicate, each
- * thread's IDs increase, and the path in question was taken. A layout has a short sequence, at which each call looks. The
- * other has a long one, at which a process looks once a tick; a batch takes most of each tick.
+ * Threads that generate by the inline form and by the calls, on layouts whose ticks are used up as
+ * soon as they begin: the number that a thread has added for is often of no tick any more, and goes
+ * to the library in hand. No duplicate, each thread's IDs increase, and the path in question was
+ * taken. A layout has a short sequence, at which each call looks. The other has a long one, at
+ * which a process looks once a tick; a batch takes most of each tick.
  *
- * A tick of the inline form is a second, and it is used up once in each; so the seconds of this program go by faster. It
- * has clocks of its own, which the library reads instead of the system's. And a signal stops a thread at any instruction,
- * where its handler uses up the tick: so the path is taken on a machine with one processor, too.
+ * A tick of the inline form is a second, and it is used up once in each; so the seconds of this
+ * program go by faster. It has clocks of its own, which the library reads instead of the system's.
+ * And a signal stops a thread at any instruction, where its handler uses up the tick: so the path
+ * is taken on a machine with one processor, too.
  *
- * Sizes: 4 threads, until 20 numbers were in hand and at least 40,000 IDs each (long: 5000 and a million; sanitizer: 20 and
- * 5000).
+ * Sizes: 4 threads, until 20 numbers were in hand and at least 40,000 IDs each (long: 5000 and a
+ * million; sanitizer: 20 and 5000).
  */
 
 /* The inline form calls this program's function, which counts and passes the number on. */
@@ -46,7 +48,8 @@ static sfid *g;
 
 /* ---- seconds ------------------------------------------------------------- */
 
-static _Atomic int64_t now_s; /* the time of day; it stands still but for what the threads do to it */
+/* the time of day; it stands still but for what the threads do to it */
+static _Atomic int64_t now_s;
 
 int clock_gettime(clockid_t clock, struct timespec *t) {
     if (clock != CLOCK_REALTIME && clock != CLOCK_REALTIME_COARSE)
@@ -64,7 +67,9 @@ time_t time(time_t *out) {
 
 static uint64_t seq_of(int64_t id) { return (uint64_t)id & kind->layout->max_seq; }
 
-static int64_t second_of(int64_t id) { return SFID_EPOCH_MS / 1000 + (id >> kind->layout->time_shift); }
+static int64_t second_of(int64_t id) {
+    return SFID_EPOCH_MS / 1000 + (id >> kind->layout->time_shift);
+}
 
 /* After an ID: the one that was the last of its tick lets the next begin. */
 static void passed(int64_t id) {
@@ -72,7 +77,8 @@ static void passed(int64_t id) {
         raise_to(&now_s, second_of(id) + 1);
 }
 
-/* After an ID of a long tick: takes those that are not generated one by one, and logs none of them. */
+/* After an ID of a long tick: takes those that are not generated one by one, and logs none of
+ * them. */
 static void shorten(int64_t id) {
     static __thread int64_t taken[65536];
     const uint64_t after = kind->layout->max_seq - seq_of(id);
@@ -127,7 +133,8 @@ struct worker {
 };
 
 static bool goes_on(const struct worker *w) {
-    return w->log.count < w->most && (w->log.count < w->least || atomic_load(&in_hand) < w->in_hand_wanted);
+    return w->log.count < w->most &&
+           (w->log.count < w->least || atomic_load(&in_hand) < w->in_hand_wanted);
 }
 
 static void *work(void *arg) {
@@ -139,7 +146,9 @@ static void *work(void *arg) {
     pthread_sigmask(SIG_UNBLOCK, &alarm, NULL);
     for (int64_t last = -1; goes_on(w);) {
         const int64_t id = w->by_call && w->log.count % 4 == 0 ? sfid_next(g) : kind->next(g);
-        if (id == SFID_EAGAIN) /* a thread that lost the processor in the call: a day has passed for the others since it looked */
+        /* a thread that lost the processor in the call: a day has passed for the others since it
+         * looked */
+        if (id == SFID_EAGAIN)
             continue;
         if (id < 0) {
             w->errors++;
@@ -160,7 +169,8 @@ static void race(const struct kind *of) {
     struct worker workers[THREADS] = {0};
     uint64_t ids = 0, disorders = 0, errors = 0;
     sfid_options opt = SFID_OPTIONS_INIT;
-    const uint64_t wanted = sized(20, 5000, 20), least = sized(40000, 1000000, 5000), most = least * 200;
+    const uint64_t wanted = sized(20, 5000, 20), least = sized(40000, 1000000, 5000),
+                   most = least * 200;
     kind = of;
     atomic_store(&in_hand, 0);
     atomic_store(&other_ids, 0);
@@ -171,7 +181,8 @@ static void race(const struct kind *of) {
     is_i64(sfid_open(&g, &opt), 0, "%s: opens", of->name);
     interrupt_often();
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){.by_call = i % 2, .least = least, .most = most, .in_hand_wanted = wanted};
+        workers[i] = (struct worker){
+            .by_call = i % 2, .least = least, .most = most, .in_hand_wanted = wanted};
         log_start(&workers[i].log, most, 1, PID, "thread-%d", i);
         log_start(&workers[i].stolen, most, 1, PID, "handler-%d", i);
         start_thread(&workers[i].thread, work, &workers[i]);
@@ -186,11 +197,13 @@ static void race(const struct kind *of) {
         idlog_close(&workers[i].log);
         idlog_close(&workers[i].stolen);
     }
-    diag("figure: %s: %" PRIu64 " IDs, %" PRIu64 " numbers in hand, %" PRIu64 " of them given another ID", of->name, ids, in_hand,
-         other_ids);
+    diag("figure: %s: %" PRIu64 " IDs, %" PRIu64 " numbers in hand, %" PRIu64
+         " of them given another ID",
+         of->name, ids, in_hand, other_ids);
     is_u64(errors, 0, "%s: no call fails", of->name);
     is_u64(disorders, 0, "%s: each thread's IDs increase", of->name);
-    ok(in_hand >= wanted, "%s: numbers went to the library in hand (%" PRIu64 ")", of->name, in_hand);
+    ok(in_hand >= wanted, "%s: numbers went to the library in hand (%" PRIu64 ")", of->name,
+       in_hand);
     is_u64(other_ids, 0, "%s: and came back as IDs", of->name);
     sfid_close(g);
     judge(of->text, "per-file", ids, of->name);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the library counts on in the kernel: locks, words of dead threads, memory that a child finds zeroed, names of open files,
- * files that become shorter, stopped processes, connections. The same program runs on the simulated kernel of tests/sim, which has
- * to do the same: tests/sh/sim.test compares what the two print. It calls what the library calls, and support/system.h.
+ * What the library counts on in the kernel: locks, words of dead threads, memory that a child finds
+ * zeroed, names of open files, files that become shorter, stopped processes, connections. The same
+ * program runs on the simulated kernel of tests/sim, which has to do the same: tests/sh/sim.test
+ * compares what the two print. It calls what the library calls, and support/system.h.
  */
 #include "support/system.h"
 
@@ -37,7 +38,9 @@ static int file(const char *name) { return openat(dir, name, O_RDWR | O_CREAT | 
 static bool refuses(int rc, int why) { return rc < 0 && errno == why; }
 static bool locks(int fd, int how) { return flock(fd, how | LOCK_NB) == 0; }
 static bool is_locked(int fd) { return refuses(flock(fd, LOCK_EX | LOCK_NB), EWOULDBLOCK); }
-static void *map(int fd, size_t len) { return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0); }
+static void *map(int fd, size_t len) {
+    return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+}
 
 static void sleep_for_ever(void) {
     for (;;)
@@ -58,13 +61,15 @@ static void locks_of_files(void) {
     void *m = map(a, PAGE);
     close(a);
     const bool layered = system_is_layered();
-    ok(is_locked(b) == !layered, "a mapping keeps it when the descriptor is closed, but on overlayfs");
+    ok(is_locked(b) == !layered,
+       "a mapping keeps it when the descriptor is closed, but on overlayfs");
     const int pid = idle_child();
     munmap(m, PAGE);
     ok(is_locked(b) == !layered, "a child's mapping keeps it when the parent's is gone, but there");
     task_kill(pid);
     ok(locks(b, LOCK_SH), "it goes with the child that is killed");
-    ok(locks(c, LOCK_SH) && is_locked(b) && locks(c, LOCK_EX), "two share it; one that asks for all of it in vain loses its share");
+    ok(locks(c, LOCK_SH) && is_locked(b) && locks(c, LOCK_EX),
+       "two share it; one that asks for all of it in vain loses its share");
     close(b);
     close(c);
 }
@@ -76,7 +81,9 @@ static int range(int fd, short type, off_t at) {
 
 static void locks_of_ranges(void) {
     const int a = file("range"), b = file("range");
-    ok(range(a, F_WRLCK, 3) == 0 && refuses(range(b, F_WRLCK, 3), EAGAIN) && range(b, F_WRLCK, 4) == 0, "OFD: one has a byte");
+    ok(range(a, F_WRLCK, 3) == 0 && refuses(range(b, F_WRLCK, 3), EAGAIN) &&
+           range(b, F_WRLCK, 4) == 0,
+       "OFD: one has a byte");
     int pid = task_begin();
     if (pid == 0) {
         close(a);
@@ -95,7 +102,8 @@ static void locks_of_ranges(void) {
     close(b);
     ok(refuses(range(a, F_WRLCK, 3), EAGAIN), "a child has it when the parent has closed it");
     task_kill(pid);
-    ok(range(a, F_WRLCK, 3) == 0 && range(a, F_WRLCK, 4) == 0, "it goes with the child that is killed");
+    ok(range(a, F_WRLCK, 3) == 0 && range(a, F_WRLCK, 4) == 0,
+       "it goes with the child that is killed");
     close(a);
 }
 
@@ -110,9 +118,11 @@ static void words(void) {
         take_word();
         sleep_for_ever();
     }
-    ok(becomes(&s->begun, 1) && atomic_load(&s->told) == 1 && sfid__alive(&s->word), "a child has the word");
+    ok(becomes(&s->begun, 1) && atomic_load(&s->told) == 1 && sfid__alive(&s->word),
+       "a child has the word");
     task_kill(pid);
-    is_u64(atomic_load(&s->word), FUTEX_OWNER_DIED, "the kernel marks the word of one that is killed");
+    is_u64(atomic_load(&s->word), FUTEX_OWNER_DIED,
+           "the kernel marks the word of one that is killed");
     ok(sfid__alive_take(&s->word), "another one can take it");
     pid = task_begin();
     if (pid == 0)
@@ -133,7 +143,8 @@ static void wiped(void) {
     char *plain = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *wipe = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     *plain = *wipe = 1;
-    ok(madvise(wipe, PAGE, MADV_WIPEONFORK) == 0 && refuses(madvise(s, PAGE, MADV_WIPEONFORK), EINVAL),
+    ok(madvise(wipe, PAGE, MADV_WIPEONFORK) == 0 &&
+           refuses(madvise(s, PAGE, MADV_WIPEONFORK), EINVAL),
        "WIPEONFORK: not if shared");
     const int pid = task_begin();
     if (pid == 0) {
@@ -172,9 +183,11 @@ static int sleeper(int ms) {
     return pid;
 }
 
-/* A signal takes a thread out of its sleep; what it waited for it looks at again once it may go on. */
+/* A signal takes a thread out of its sleep; what it waited for it looks at again once it may go
+ * on. */
 static void stops(void) {
-    is_i64(sfid__futex_call(&s->slept, FUTEX_WAKE, 9, NULL), 0, "futex: who wakes nobody is told so");
+    is_i64(sfid__futex_call(&s->slept, FUTEX_WAKE, 9, NULL), 0,
+           "futex: who wakes nobody is told so");
     int pid = sleeper(MANY_MS);
     long woken = 0;
     for (int ms = 0; woken == 0 && ms < MANY_MS; ms++, nap()) /* until it sleeps */
@@ -192,8 +205,10 @@ static void stops(void) {
         nap();
     task_go_on(pid);
     task_wait(pid);
-    is_u64(atomic_load(&s->told), ETIMEDOUT, "one whose time was over while it was stopped knows that");
-    ok(refuses((int)sfid__futex_call(&s->slept, FUTEX_WAIT, 1, NULL), EAGAIN), "nobody waits for a word that has changed");
+    is_u64(atomic_load(&s->told), ETIMEDOUT,
+           "one whose time was over while it was stopped knows that");
+    ok(refuses((int)sfid__futex_call(&s->slept, FUTEX_WAIT, 1, NULL), EAGAIN),
+       "nobody waits for a word that has changed");
 }
 
 static uint64_t links(int fd) {
@@ -208,16 +223,22 @@ static bool is_named(int fd, const char *name) {
 
 static void names(void) {
     const int a = file("a"), b = file("b");
-    ok(pwrite(a, "a", 1, 0) == 1 && renameat(dir, "b", dir, "a") == 0 && is_named(b, "a"), "rename: the name is the other file's");
+    ok(pwrite(a, "a", 1, 0) == 1 && renameat(dir, "b", dir, "a") == 0 && is_named(b, "a"),
+       "rename: the name is the other file's");
     is_u64(links(a), 0, "the file that had it has none");
     char byte = 0;
     ok(pread(a, &byte, 1, 0) == 1 && byte == 'a', "but its bytes, while it is open");
     ok(refuses(openat(dir, "b", O_RDWR), ENOENT), "nobody has the old name");
     ok(linkat(dir, "a", dir, "c", 0) == 0 && links(b) == 2, "link: one file has two names");
     ok(refuses(linkat(dir, "a", dir, "c", 0), EEXIST), "a name that is there is not replaced");
-    ok(renameat(dir, "a", dir, "c") == 0 && links(b) == 2, "to rename one name of a file to the other does nothing");
-    ok(unlinkat(dir, "a", 0) == 0 && unlinkat(dir, "c", 0) == 0 && links(b) == 0, "unlink: without a name it is open still");
-    ok(refuses(openat(dir, "c", O_RDWR | O_CREAT | O_EXCL, 0600) < 0 ? -1 : openat(dir, "c", O_CREAT | O_EXCL, 0600), EEXIST),
+    ok(renameat(dir, "a", dir, "c") == 0 && links(b) == 2,
+       "to rename one name of a file to the other does nothing");
+    ok(unlinkat(dir, "a", 0) == 0 && unlinkat(dir, "c", 0) == 0 && links(b) == 0,
+       "unlink: without a name it is open still");
+    ok(refuses(openat(dir, "c", O_RDWR | O_CREAT | O_EXCL, 0600) < 0
+                   ? -1
+                   : openat(dir, "c", O_CREAT | O_EXCL, 0600),
+               EEXIST),
        "O_EXCL: it is made once");
     close(a);
     close(b);
@@ -247,7 +268,8 @@ static void truncation(void) {
 
 static int reach(enum serving how, const struct sockaddr_in *at, int ms, short *seen) {
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    ok(refuses(connect(fd, (const struct sockaddr *)at, sizeof *at), EINPROGRESS), "connect to a server that %s: it is under way",
+    ok(refuses(connect(fd, (const struct sockaddr *)at, sizeof *at), EINPROGRESS),
+       "connect to a server that %s: it is under way",
        how == HANGS    ? "hangs"
        : how == SERVES ? "serves"
                        : "refuses");
@@ -284,14 +306,19 @@ static void connections(void) {
     char said[8];
     static const char ping[] = "*1\r\n$4\r\nPING\r\n", quit[] = "*1\r\n$4\r\nQUIT\r\n";
     ok(refuses((int)recv(fd, said, 8, MSG_DONTWAIT), EAGAIN), "nothing has come yet");
-    ok(send(fd, ping, 14, MSG_NOSIGNAL) == 14 && can(fd, POLLIN, POLLIN) && recv(fd, said, 8, 0) == 5, "it is answered");
-    ok(send(fd, quit, 14, MSG_NOSIGNAL) == 14 && can(fd, POLLRDHUP, POLLRDHUP), "a server that sends no more: that shows");
-    ok(can(fd, POLLIN | POLLOUT, POLLIN | POLLOUT) && recv(fd, said, 8, 0) == 5, "what it had sent before can be read");
+    ok(send(fd, ping, 14, MSG_NOSIGNAL) == 14 && can(fd, POLLIN, POLLIN) &&
+           recv(fd, said, 8, 0) == 5,
+       "it is answered");
+    ok(send(fd, quit, 14, MSG_NOSIGNAL) == 14 && can(fd, POLLRDHUP, POLLRDHUP),
+       "a server that sends no more: that shows");
+    ok(can(fd, POLLIN | POLLOUT, POLLIN | POLLOUT) && recv(fd, said, 8, 0) == 5,
+       "what it had sent before can be read");
     ok(recv(fd, said, 8, 0) == 0 && recv(fd, said, 8, 0) == 0, "then the end, again and again");
     ok(send(fd, ping, 14, MSG_NOSIGNAL) == 14, "what is sent to it goes out all the same");
     const int same = fcntl(fd, F_DUPFD_CLOEXEC, 3);
     shutdown(same, SHUT_RDWR);
-    ok(refuses((int)send(fd, ping, 14, MSG_NOSIGNAL), EPIPE), "not once another descriptor of it was shut down");
+    ok(refuses((int)send(fd, ping, 14, MSG_NOSIGNAL), EPIPE),
+       "not once another descriptor of it was shut down");
     ok(can(fd, POLLIN | POLLRDHUP, POLLIN | POLLRDHUP | POLLHUP), "which shows, too");
     close(same);
     close(fd);
@@ -322,7 +349,8 @@ unsigned kernel_finds(void) {
     const int fd = file("synced");
     char bytes[2 * PAGE + 1] = "";
     pread(fd, bytes, sizeof bytes, 0);
-    return (bytes[0] == 's' ? SYNCED : 0u) | (bytes[PAGE] == 'm' ? MSYNCED : 0u) | (bytes[2 * PAGE] == 'w' ? STORED : 0u) |
+    return (bytes[0] == 's' ? SYNCED : 0u) | (bytes[PAGE] == 'm' ? MSYNCED : 0u) |
+           (bytes[2 * PAGE] == 'w' ? STORED : 0u) |
            (openat(dir, "named", O_RDWR) >= 0 ? NAMED : 0u);
 }
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process killed at each system call of open and close, before it and after it, and at single instructions of all three
- * of open, draw and close: the next process opens at once, goes on above, and finds at most one file more than usual.
- * At no system call is a descriptor of the library's files open that a program executed then would inherit. Four
- * beginnings: a new app, a pid whose last holder died, one whose last holder closed, one whose page is replaced.
+ * A process killed at each system call of open and close, before it and after it, and at single
+ * instructions of all three of open, draw and close: the next process opens at once, goes on above,
+ * and finds at most one file more than usual. At no system call is a descriptor of the library's
+ * files open that a program executed then would inherit. Four beginnings: a new app, a pid whose
+ * last holder died, one whose last holder closed, one whose page is replaced.
  *
- * Sizes: each 5th stop at a system call, each 4th of the first 300 instructions of a draw, 60 instructions of open and close at
- * random. Long: each stop, each of 2000 instructions, 1500 at random. Sanitizer: each 9th stop, each 25th of 500 instructions, 20.
+ * Sizes: each 5th stop at a system call, each 4th of the first 300 instructions of a draw, 60
+ * instructions of open and close at random. Long: each stop, each of 2000 instructions, 1500 at
+ * random. Sanitizer: each 9th stop, each 25th of 500 instructions, 20.
  */
 #include "draw/page.h"
 #include "support/proc.h"
@@ -17,14 +19,16 @@
 enum { IDS = 5, MOST_STOPS = 4000, FAULTS_SHOWN = 10, MOST_FILES = 2 };
 enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, LONG_BEFORE, PASTS };
 
-static const char *const past_names[PASTS] = {"a new app", "the last holder died", "the last holder closed",
+static const char *const past_names[PASTS] = {"a new app", "the last holder died",
+                                              "the last holder closed",
                                               "the page is replaced, the mark gone"};
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
 static struct told {
     int64_t highest; /* ID issued under the app */
-    int64_t lead_ns; /* how far the successor's first ID lay ahead of the clock: it would have waited for that */
-    int64_t ended;   /* the victim came to its end */
+    /* how far the successor's first ID lay ahead of the clock: it would have waited for that */
+    int64_t lead_ns;
+    int64_t ended; /* the victim came to its end */
     char text[300];
 } * told;
 
@@ -58,7 +62,8 @@ static int draw_some(const struct life *life, bool marked) {
     for (int i = 0; i < IDS; i++) {
         const int64_t id = sfid_next(g);
         if (id <= told->highest) {
-            snprintf(told->text, sizeof told->text, "got %" PRId64 ", issued before %" PRId64, id, told->highest);
+            snprintf(told->text, sizeof told->text, "got %" PRId64 ", issued before %" PRId64, id,
+                     told->highest);
             return 1;
         }
         told->highest = id;
@@ -97,8 +102,8 @@ static int victim(void *arg) {
 
 static bool at_marker(pid_t child) {
     struct __ptrace_syscall_info info = {.op = 0};
-    return ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) > 0 && info.op == PTRACE_SYSCALL_INFO_ENTRY &&
-           info.entry.nr == SYS_getpgid;
+    return ptrace(PTRACE_GET_SYSCALL_INFO, child, (void *)sizeof info, &info) > 0 &&
+           info.op == PTRACE_SYSCALL_INFO_ENTRY && info.entry.nr == SYS_getpgid;
 }
 
 struct point {
@@ -132,10 +137,12 @@ static int count_files(const char *root, const char *app) {
     return count_entries(dir);
 }
 
-static void fault(const char *what, enum past past, bool closing, const struct point *p, int status) {
+static void fault(const char *what, enum past past, bool closing, const struct point *p,
+                  int status) {
     if (++tally.faults <= FAULTS_SHOWN)
-        diag("%s: %s, %s, killed at stop %u%s and %u instructions: status %d %s", what, past_names[past],
-             closing ? "closing" : "not closing", p->calls, p->to_marker ? " (the draw)" : "", p->single, status, told->text);
+        diag("%s: %s, %s, killed at stop %u%s and %u instructions: status %d %s", what,
+             past_names[past], closing ? "closing" : "not closing", p->calls,
+             p->to_marker ? " (the draw)" : "", p->single, status, told->text);
 }
 
 /* Returns false when the victim came to its end: there is nothing beyond this point. */
@@ -154,7 +161,8 @@ static bool trial(enum past past, bool closing, const struct point *p) {
     life.closing = closing;
     const bool killed = kill_at(&life, p);
     snprintf(state_dir, sizeof state_dir, "%s/%s", dirs.state, life.app);
-    /* Without the mark the next process has what the new page says. A kill inside the writing of a record leaves that to the mark. */
+    /* Without the mark the next process has what the new page says. A kill inside the writing of a
+     * record leaves that to the mark. */
     if (past == LONG_BEFORE && p->single == 0)
         remove_tree(state_dir);
     life.lives = 1;
@@ -169,7 +177,8 @@ static bool trial(enum past past, bool closing, const struct point *p) {
     if (files > tally.most_files)
         tally.most_files = files;
     if (told->lead_ns > 2000 * (int64_t)NS_PER_MS && tally.stalls++ == 0)
-        diag("would have waited %.1f s: %s, stop %u", (double)told->lead_ns / 1e9, past_names[past], p->calls);
+        diag("would have waited %.1f s: %s, stop %u", (double)told->lead_ns / 1e9, past_names[past],
+             p->calls);
     if (told->lead_ns > tally.longest_lead_ns)
         tally.longest_lead_ns = told->lead_ns;
     snprintf(run_dir, sizeof run_dir, "%s/%s", dirs.run, life.app);
@@ -179,9 +188,11 @@ static bool trial(enum past past, bool closing, const struct point *p) {
 }
 
 static void end_tally(const char *what) {
-    ok(tally.trials > 0 && tally.faults == 0, "%s: the next process opens at once and goes on above", what);
-    diag("figure: %s: %u kills; at most %d files then; %u times the next one would wait over 2 s, at most %.1f s", what,
-         tally.trials, tally.most_files, tally.stalls, (double)tally.longest_lead_ns / 1e9);
+    ok(tally.trials > 0 && tally.faults == 0,
+       "%s: the next process opens at once and goes on above", what);
+    diag(
+        "figure: %s: %u kills; at most %d files then; %u times the next one would wait over 2 s, at most %.1f s",
+        what, tally.trials, tally.most_files, tally.stalls, (double)tally.longest_lead_ns / 1e9);
     memset(&tally, 0, sizeof tally);
 }
 
@@ -233,7 +244,8 @@ static void test_descriptors(enum past past) {
     ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)(PTRACE_O_TRACESYSGOOD | PTRACE_O_EXITKILL));
     for (; trace_step(child, PTRACE_SYSCALL, 1); stops++)
         seen += inheritable(child);
-    ok(stops > 20 && seen == 0, "%s: no descriptor that an exec would pass on, at any of %u stops", past_names[past], stops);
+    ok(stops > 20 && seen == 0, "%s: no descriptor that an exec would pass on, at any of %u stops",
+       past_names[past], stops);
 }
 
 static void test_draw(enum past past) {
@@ -244,7 +256,8 @@ static void test_draw(enum past past) {
 
 static void test_random(unsigned stops, uint64_t *rng) {
     for (uint64_t i = 0; i < sized(60, 1500, 20); i++) {
-        const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops), .single = (unsigned)(draw_random(rng) % 2000)};
+        const struct point p = {.calls = (unsigned)(1 + draw_random(rng) % stops),
+                                .single = (unsigned)(draw_random(rng) % 2000)};
         trial((enum past)(draw_random(rng) % PASTS), draw_random(rng) % 2, &p);
     }
     end_tally("instructions at random");
@@ -256,7 +269,8 @@ int main(void) {
     if (!can_trace())
         skip_all("cannot trace a thread here");
     dirs_make();
-    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* a kill loses nothing that was written, on any disk */
+    /* a kill loses nothing that was written, on any disk */
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     told = shared_memory(sizeof *told);
     for (int past = NEW_APP; past < PASTS; past++)
         test_descriptors((enum past)past);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Lanes: threads that each draw from a run of their own, beside others that share the word, and over a fork in the middle
- * of a run. No duplicate, each lane's IDs increase, and none lies ahead of the clock by more than one was allowed to draw.
+ * Lanes: threads that each draw from a run of their own, beside others that share the word, and
+ * over a fork in the middle of a run. No duplicate, each lane's IDs increase, and none lies ahead
+ * of the clock by more than one was allowed to draw.
  *
- * Sizes: 4 lanes and 2 threads without one, a million IDs each where the sequence has room (long: 8 million; sanitizer:
- * 50,000), and 1 s of a full sequence (long: 5 s) waiting, borrowing and failing; 100 forks in the middle of runs
- * (sanitizer: 20).
+ * Sizes: 4 lanes and 2 threads without one, a million IDs each where the sequence has room (long: 8
+ * million; sanitizer: 50,000), and 1 s of a full sequence (long: 5 s) waiting, borrowing and
+ * failing; 100 forks in the middle of runs (sanitizer: 20).
  */
 #include "support/proc.h"
 
@@ -17,7 +18,8 @@ struct worker {
     sfid *g;
     bool has_lane;
     uint64_t most;
-    int64_t end_ns, limit_ns; /* draws until then, or till it has drawn so many; how far ahead of the clock an ID may be */
+    /* draws until then, or till it has drawn so many; how far ahead of the clock an ID may be */
+    int64_t end_ns, limit_ns;
     pthread_t thread;
     struct idlog log;
     uint64_t disorders, too_far, refused;
@@ -52,16 +54,21 @@ static void *work(void *arg) {
     return NULL;
 }
 
-/* Draws from one generator by threads with lanes and without, and judges all of it. Returns how many IDs. */
-static uint64_t run(const sfid_options *opt, uint64_t most, int64_t ms, int64_t limit_ms, const char *text, const char *what) {
+/* Draws from one generator by threads with lanes and without, and judges all of it. Returns how
+ * many IDs. */
+static uint64_t run(const sfid_options *opt, uint64_t most, int64_t ms, int64_t limit_ms,
+                    const char *text, const char *what) {
     struct worker workers[THREADS] = {0};
     uint64_t ids = 0, disorders = 0, too_far = 0, refused = 0;
     int64_t first_error = 0;
     sfid *g = open_or_die(opt);
     const int64_t offset = clock_offset();
     for (int i = 0; i < THREADS; i++) {
-        workers[i] = (struct worker){
-            .g = g, .has_lane = i < LANES, .most = most, .end_ns = mono_ns() + ms * NS_PER_MS, .limit_ns = limit_ms * NS_PER_MS};
+        workers[i] = (struct worker){.g = g,
+                                     .has_lane = i < LANES,
+                                     .most = most,
+                                     .end_ns = mono_ns() + ms * NS_PER_MS,
+                                     .limit_ns = limit_ms * NS_PER_MS};
         log_start(&workers[i].log, most, 1, IDLOG_ANY_PID, "%s-%d", opt->app, i);
         start_thread(&workers[i].thread, work, &workers[i]);
     }
@@ -111,7 +118,9 @@ static void full_sequences(void) {
 SFID_DEFINE(timed, SFID_LAYOUT(30, 2, 31, 1000, SFID_EPOCH_MS))
 
 /* By the inline form and by the library in turn. */
-static int64_t next_of(sfid_lane *lane, int k) { return k % 2 == 0 ? timed_lane_next(lane) : sfid_lane_next(lane); }
+static int64_t next_of(sfid_lane *lane, int k) {
+    return k % 2 == 0 ? timed_lane_next(lane) : sfid_lane_next(lane);
+}
 
 struct family {
     sfid *g;
@@ -123,7 +132,8 @@ static int child_life(void *arg) {
     struct family *f = arg;
     static _Atomic int number;
     struct idlog log;
-    log_start(&log, 300, 1, IDLOG_ANY_PID, "fork-child-%d-%d", (int)getpid(), atomic_fetch_add(&number, 1));
+    log_start(&log, 300, 1, IDLOG_ANY_PID, "fork-child-%d-%d", (int)getpid(),
+              atomic_fetch_add(&number, 1));
     for (int i = 0; i < 300; i++)
         idlog_put(&log, next_of(f->lane, i));
     idlog_close(&log);
@@ -132,10 +142,12 @@ static int child_life(void *arg) {
     return sfid_next(f->g) == SFID_ECLOSED ? 0 : 1;
 }
 
-/* A run is for one process: a child that went on with its parent's would repeat all that is left of it. */
+/* A run is for one process: a child that went on with its parent's would repeat all that is left of
+ * it. */
 static void forks(void) {
     const int count = (int)sized(100, 100, 20);
-    const sfid_layout l = layout_of("30:2:31/1s"); /* a tick is long: the run that was begun is still good in the child */
+    /* a tick is long: the run that was begun is still good in the child */
+    const sfid_layout l = layout_of("30:2:31/1s");
     sfid_options opt = options_of("lane-forks", 1, &l);
     struct family f = {.g = open_or_die(&opt)};
     int failed = 0;
@@ -150,7 +162,8 @@ static void forks(void) {
         failed += child_wait(child, TAP_WAIT_MS) != 0;
     }
     idlog_close(&f.log);
-    is_i64(failed, 0, "%d children draw from the lane that they were forked with, and close it", count);
+    is_i64(failed, 0, "%d children draw from the lane that they were forked with, and close it",
+           count);
     sfid_lane_close(f.lane);
     sfid_close(f.g);
     judge("30:2:31/1s", "per-file", (uint64_t)count * 320, "forks in the middle of runs");
@@ -174,9 +187,11 @@ static void ends(void) {
         shared = sfid_next(g);
         second = sfid_lane_next(lane);
     } while (first >= 0 && first >> l.time_shift != second >> l.time_shift);
-    ok(first >= 0 && second > first && shared > second, "a run is drawn at once: what others draw lies behind it");
+    ok(first >= 0 && second > first && shared > second,
+       "a run is drawn at once: what others draw lies behind it");
     sfid_close(g);
-    is_i64(sfid_lane_next(lane), SFID_ECLOSED, "closed in the middle of a run: nothing more comes of it");
+    is_i64(sfid_lane_next(lane), SFID_ECLOSED,
+           "closed in the middle of a run: nothing more comes of it");
     sfid_lane_close(lane);
     g = open_or_die(&opt);
     const int64_t later = sfid_next(g);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads, lanes and callbacks that come late: over more opens and closes of the app than a page has records for, a call
- * that was under way at the first close and a lane with numbers left both find that handle closed. What closed handles leave
- * behind is bounded. A close inside on_event does nothing, also before sfid_open() has returned.
+ * Threads, lanes and callbacks that come late: over more opens and closes of the app than a page
+ * has records for, a call that was under way at the first close and a lane with numbers left both
+ * find that handle closed. What closed handles leave behind is bounded. A close inside on_event
+ * does nothing, also before sfid_open() has returned.
  *
- * Sizes: 5,600 opens, more than a page has room for (long: 20,600; sanitizer: 2,100); memory is measured over all but the first
- * 600, and over 20,000 of a fixed pid without an app (sanitizer: nothing is measured).
+ * Sizes: 5,600 opens, more than a page has room for (long: 20,600; sanitizer: 2,100); memory is
+ * measured over all but the first 600, and over 20,000 of a fixed pid without an app (sanitizer:
+ * nothing is measured).
  */
 #include "support/proc.h"
 
@@ -59,7 +61,9 @@ struct usage {
     int maps;
 };
 
-static struct usage usage(void) { return (struct usage){memory_kb("VmSize:") * 1024, memory_kb("VmRSS:") * 1024, count_maps()}; }
+static struct usage usage(void) {
+    return (struct usage){memory_kb("VmSize:") * 1024, memory_kb("VmRSS:") * 1024, count_maps()};
+}
 
 static void judge_usage(struct usage before, unsigned opens, const char *what) {
     const struct usage now = usage();
@@ -68,8 +72,9 @@ static void judge_usage(struct usage before, unsigned opens, const char *what) {
         skip(3, "a sanitizer needs memory of its own");
         return;
     }
-    diag("figure: %s: %u opens and closes: %+ld bytes of address space, %+ld of memory, %+d mappings", what, opens,
-         now.size - before.size, now.rss - before.rss, now.maps - before.maps);
+    diag(
+        "figure: %s: %u opens and closes: %+ld bytes of address space, %+ld of memory, %+d mappings",
+        what, opens, now.size - before.size, now.rss - before.rss, now.maps - before.maps);
     ok(now.size - before.size < most, "%s: address space is bounded", what);
     ok(now.rss - before.rss < most, "%s: and memory", what);
     ok(now.maps - before.maps < 20, "%s: and mappings", what);
@@ -91,7 +96,8 @@ static void test_late(void) {
     opt.store = "local?mark=none";
     opt.pid_min = opt.pid_max = 3;
     sfid *g = open_or_die(&opt);
-    ok(sfid_next(g) >= 0 && sfid_lane_open(&lane, g) == 0 && sfid_lane_next(lane) >= 0, "a generator, and a lane");
+    ok(sfid_next(g) >= 0 && sfid_lane_open(&lane, g) == 0 && sfid_lane_next(lane) >= 0,
+       "a generator, and a lane");
     start_thread(&thread, draw_late, g);
     while (sem_wait(&stalled) < 0)
         ;
@@ -104,11 +110,13 @@ static void test_late(void) {
     sfid *now = open_or_die(&opt);
     sem_post(&go_on);
     pthread_join(thread, &id);
-    is_i64(*(int64_t *)id, SFID_ECLOSED, "a call that was under way at the first close finds that handle closed");
+    is_i64(*(int64_t *)id, SFID_ECLOSED,
+           "a call that was under way at the first close finds that handle closed");
     is_i64(sfid_lane_next(lane), SFID_ECLOSED, "and so does the lane");
     sfid_lane_close(lane);
     sfid_status_info st;
-    ok(sfid_next(now) >= 0 && sfid_status(now, &st) == 0 && st.issued == 1, "neither touches the generator that is open now");
+    ok(sfid_next(now) >= 0 && sfid_status(now, &st) == 0 && st.issued == 1,
+       "neither touches the generator that is open now");
     sfid_close(now);
 }
 
@@ -135,7 +143,8 @@ static void test_many(void) {
     if (SANITIZED)
         skip(1, "a sanitizer needs memory of its own");
     else
-        ok(usage().size - before.size < MANY * 20000L, "of each of %d closed generators a page is left: %ld bytes", MANY,
+        ok(usage().size - before.size < MANY * 20000L,
+           "of each of %d closed generators a page is left: %ld bytes", MANY,
            usage().size - before.size);
 }
 
@@ -174,7 +183,9 @@ static void test_killed_children(void) {
         last = next;
         sfid_close(now);
     }
-    is_u64(wrong, 0, "children killed after the parent closed: late calls find it closed, the next goes on at the very number");
+    is_u64(
+        wrong, 0,
+        "children killed after the parent closed: late calls find it closed, the next goes on at the very number");
     if (SANITIZED)
         skip(1, "a sanitizer needs memory of its own");
     else
@@ -189,7 +200,8 @@ static _Atomic bool slow_start;
 
 /* The C library's, which its caller comes back from late. */
 #if !SANITIZED
-int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr, void *(*fn)(void *), void *restrict arg) {
+int pthread_create(pthread_t *restrict thread, const pthread_attr_t *restrict attr,
+                   void *(*fn)(void *), void *restrict arg) {
     static int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
     if (real == NULL)
         *(void **)&real = dlsym(RTLD_NEXT, "pthread_create");
@@ -214,7 +226,8 @@ static void test_close_inside(const char *app, int64_t pid) {
     atomic_store(&slow_start, true);
     const int rc = sfid_open(&handle, &opt);
     atomic_store(&slow_start, false);
-    ok(rc == 0 && flag_wait(&events, 1, TAP_WAIT_MS), "%s: closed inside the first event", app ? app : "no app");
+    ok(rc == 0 && flag_wait(&events, 1, TAP_WAIT_MS), "%s: closed inside the first event",
+       app ? app : "no app");
     ok(sfid_next(handle) >= 0, "which does nothing");
     sfid_close(handle);
     is_i64(sfid_next(handle), SFID_ECLOSED, "outside it closes");

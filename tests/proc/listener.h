@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/** listener.h - who listens in events.c: what it has heard, what was wrong with that, and how a test waits for an event. */
+/** listener.h - who listens in events.c: what it has heard, what was wrong with that, and how a
+ * test waits for an event. */
 #ifndef SFID_TESTS_LISTENER_H
 #define SFID_TESTS_LISTENER_H
 
@@ -24,7 +25,8 @@ struct listener {
     _Atomic(sfid *) g;         /* to be used inside, once it is known */
     atomic_int inside, closed; /* a callback runs; sfid_close has returned */
     _Atomic pid_t thread;
-    atomic_int many, late, foreign; /* at once; after the close; from another thread, or the caller's */
+    /* at once; after the close; from another thread, or the caller's */
+    atomic_int many, late, foreign;
     const char *app;
     atomic_int bad_texts, bad_apps, bad_calls, calls, by_kind[SFID_EVENT_KINDS];
     long linger_us;        /* in the callback */
@@ -45,10 +47,13 @@ static void use_inside(struct listener *l, sfid *g) {
     sfid_status_info st;
     sfid_parts parts;
     const int64_t id = sfid_next(g);
-    const bool refused = id == SFID_EAGAIN || id == SFID_ELEASE || id == SFID_ECLOCK || id == SFID_ECLOSED;
+    const bool refused =
+        id == SFID_EAGAIN || id == SFID_ELEASE || id == SFID_ECLOCK || id == SFID_ECLOSED;
     const int status = sfid_status(g, &st), parsed = id < 0 ? 0 : sfid_parse(&layout, id, &parts);
     sfid_close(g); /* does nothing here */
-    if (id < 0 ? !refused : parsed != 0 || status != 0 || (sfid_pid(g) == SFID_ECLOSED && atomic_load(&l->g) != NULL))
+    if (id < 0 ? !refused
+               : parsed != 0 || status != 0 ||
+                     (sfid_pid(g) == SFID_ECLOSED && atomic_load(&l->g) != NULL))
         atomic_fetch_add(&l->bad_calls, 1);
     atomic_fetch_add(&l->calls, id >= 0);
 }
@@ -67,7 +72,8 @@ static void await_close(struct listener *l) {
 static void check_thread(struct listener *l) {
     pid_t none = 0;
     const pid_t self = gettid();
-    if ((!atomic_compare_exchange_strong(&l->thread, &none, self) && none != self) || self == getpid())
+    if ((!atomic_compare_exchange_strong(&l->thread, &none, self) && none != self) ||
+        self == getpid())
         atomic_fetch_add(&l->foreign, 1);
 }
 
@@ -84,7 +90,8 @@ static void listen_to(void *user, const sfid_event *e) {
         atomic_fetch_add(&l->bad_apps, 1);
     const int n = atomic_load(&l->n);
     if (n < MOST) {
-        l->seen[n] = (struct seen){.kind = e->kind, .code = e->code, .pid = e->pid, .value = e->value};
+        l->seen[n] =
+            (struct seen){.kind = e->kind, .code = e->code, .pid = e->pid, .value = e->value};
         snprintf(l->seen[n].text, TEXT_MOST, "%s", e->text ? e->text : "(none)");
     }
     if ((unsigned)e->kind < SFID_EVENT_KINDS)
@@ -134,12 +141,13 @@ static bool has_come(void *arg) {
 }
 
 /* The first event of a kind from number `from` on; its text is shown. */
-static const struct seen *event_of(const struct listener *l, sfid_event_kind kind, int from, sfid *g, const char *name) {
+static const struct seen *event_of(const struct listener *l, sfid_event_kind kind, int from,
+                                   sfid *g, const char *name) {
     static const struct seen none = {.text = ""};
     struct wanted w = {l, kind, from, g, NULL};
     if (ok(tap_wait_until(has_come, &w, TAP_WAIT_MS), "%s is told", name))
-        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, w.found->pid, w.found->value, w.found->code,
-             w.found->text);
+        diag("%s: pid %" PRIi64 ", value %" PRIi64 ", code %d: %s", name, w.found->pid,
+             w.found->value, w.found->code, w.found->text);
     return w.found ? w.found : &none;
 }
 

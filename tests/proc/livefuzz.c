@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The pages of live processes are written to at random: bytes, words, small numbers, single bits, from their beginning, which has
- * what the library goes by, to their end. Four processes open, call all that reads a page in two threads and in a forked child,
- * close beside them, and begin anew. Calls may fail, and IDs may be wrong. But no process ends by a signal or by the report of a
+ * The pages of live processes are written to at random: bytes, words, small numbers, single bits,
+ * from their beginning, which has what the library goes by, to their end. Four processes open, call
+ * all that reads a page in two threads and in a forked child, close beside them, and begin anew.
+ * Calls may fail, and IDs may be wrong. But no process ends by a signal or by the report of a
  * sanitizer, nothing that the process has elsewhere changes, and none hangs.
  *
  * Sizes: 4 s of a page each alone, and 4 s of a shared one (long: 60 s each).
@@ -12,10 +13,20 @@
 #include <sfid/wide.h>
 #include <sys/resource.h>
 
-enum { VICTIMS = 4, CALLS = 400, BATCH = 100, HEAP = 1 << 20, FILL = 0x61, CHANGED = 77, FEW = 2048 };
+enum {
+    VICTIMS = 4,
+    CALLS = 400,
+    BATCH = 100,
+    HEAP = 1 << 20,
+    FILL = 0x61,
+    CHANGED = 77,
+    FEW = 2048
+};
 
-/* The index of a record is one of the words: with another one in it, a call reads the record that a keeper is just writing. */
-const char tsan_options[] = "report_bugs=0 die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
+/* The index of a record is one of the words: with another one in it, a call reads the record that a
+ * keeper is just writing. */
+const char tsan_options[] =
+    "report_bugs=0 die_after_fork=0 report_thread_leaks=0 atexit_sleep_ms=0";
 
 static struct { atomic_long opens, calls, good; } * sum;
 
@@ -78,7 +89,8 @@ static int child_calls(void *arg) {
     return 0;
 }
 
-/* One life of a generator. late: it is closed while threads call. Returns what a child ended with. */
+/* One life of a generator. late: it is closed while threads call. Returns what a child ended
+ * with. */
 static int live(const sfid_options *opt, bool forks, bool late) {
     struct use u = {.wide = opt->wide != NULL};
     pthread_t thread[2];
@@ -176,7 +188,8 @@ static void write_some(const char *app, uint64_t *rng) {
     for (const struct dirent *e; d && (e = readdir(d)) != NULL;) {
         struct stat st;
         snprintf(path, sizeof path, "%s/%s", dir, e->d_name);
-        if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 1 << 16 || draw_random(rng) % 2)
+        if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size < 1 << 16 ||
+            draw_random(rng) % 2)
             continue;
         const int fd = open(path, O_RDWR | O_CLOEXEC);
         if (fd < 0)
@@ -188,7 +201,8 @@ static void write_some(const char *app, uint64_t *rng) {
         closedir(d);
 }
 
-/* ---- all of it -------------------------------------------------------------------------------- */
+/* ---- all of it
+ * -------------------------------------------------------------------------------- */
 
 struct tally {
     long rounds, died, changed, hung;
@@ -197,7 +211,8 @@ struct tally {
 static void note_end(struct tally *t, int status) {
     if (status == 0)
         return;
-    diag(status > KILLED ? "a process ended by signal %d" : "a process ended with %d", status > KILLED ? status - KILLED : status);
+    diag(status > KILLED ? "a process ended by signal %d" : "a process ended with %d",
+         status > KILLED ? status - KILLED : status);
     t->died += status != CHANGED && status != TIMED_OUT;
     t->changed += status == CHANGED;
     t->hung += status == TIMED_OUT;
@@ -232,12 +247,13 @@ static void fuzz(const char *what, const char *url, uint64_t *rng) {
     }
     for (int i = 0; i < VICTIMS; i++)
         note_end(&t, child_wait(child[i], TAP_WAIT_MS));
-    diag("%s: %ld rounds of writes, %ld opens, %ld calls, %ld good", what, t.rounds, atomic_load(&sum->opens),
-         atomic_load(&sum->calls), atomic_load(&sum->good));
+    diag("%s: %ld rounds of writes, %ld opens, %ld calls, %ld good", what, t.rounds,
+         atomic_load(&sum->opens), atomic_load(&sum->calls), atomic_load(&sum->good));
     is_i64(t.died, 0, "%s: no process ends by a signal or a report", what);
     is_i64(t.changed, 0, "%s: nothing changes elsewhere", what);
     is_i64(t.hung, 0, "%s: none hangs", what);
-    ok(atomic_load(&sum->opens) > 0 && atomic_load(&sum->good) > 0, "%s: meanwhile they open, and calls succeed", what);
+    ok(atomic_load(&sum->opens) > 0 && atomic_load(&sum->good) > 0,
+       "%s: meanwhile they open, and calls succeed", what);
 }
 
 int main(void) {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes follow one another on a pid, with the "local" store and with a shared page. A third of them are killed. Each goes on
- * above the one before, and waits for no mark. An open reads its whole page, so the page of a pid stays short.
+ * Processes follow one another on a pid, with the "local" store and with a shared page. A third of
+ * them are killed. Each goes on above the one before, and waits for no mark. An open reads its
+ * whole page, so the page of a pid stays short.
  *
- * One that does not share draws ahead of the clock and is killed: those that share a page next, and the one that goes on with its
- * pid, begin above.
+ * One that does not share draws ahead of the clock and is killed: those that share a page next, and
+ * the one that goes on with its pid, begin above.
  *
  * One size: 200 processes of each kind.
  */
@@ -38,7 +39,8 @@ static void live(const sfid_options *opt, bool killed, const char *page, unsigne
 }
 
 /* names: how many the page has while it is in use. */
-static void follow(const char *app, const char *store, const sfid_layout *l, unsigned names, long most) {
+static void follow(const char *app, const char *store, const sfid_layout *l, unsigned names,
+                   long most) {
     const sfid_options opt = local_options(app, store, l);
     char page[400];
     snprintf(page, sizeof page, "%s/%s/pid-0", dirs.run, app);
@@ -49,12 +51,14 @@ static void follow(const char *app, const char *store, const sfid_layout *l, uns
     in_time(seen.longest, FIRST_MS, "%s: none waits for a mark", app);
     diag("figure: %s: the longest start took %" PRId64 " ms", app, seen.longest.ms);
     is_u64(seen.nameless, 0, "%s: the page in use has all its names", app);
-    ok(seen.largest > 0 && seen.largest <= most, "%s: the page takes %ld bytes at most (%ld)", app, most, seen.largest);
+    ok(seen.largest > 0 && seen.largest <= most, "%s: the page takes %ld bytes at most (%ld)", app,
+       most, seen.largest);
 }
 
 /* ---- after a process that did not share --------------------------------------- */
 
-enum { AHEAD_IDS = 8000000 }; /* a minute's, and more: the clock does not get there before the test */
+/* a minute's, and more: the clock does not get there before the test */
+enum { AHEAD_IDS = 8000000 };
 
 static int64_t one(sfid *g) { return next_within(g, TAP_WAIT_MS); }
 
@@ -85,7 +89,8 @@ static int die_ahead(void *opt) {
 static void after_a_kill(void) {
     char state[4400];
     told = shared_memory(sizeof *told);
-    sfid_options opt = borrowing("ahead", "local?share=1"), alone = borrowing("ahead", "local?pid_max=0");
+    sfid_options opt = borrowing("ahead", "local?share=1"),
+                 alone = borrowing("ahead", "local?pid_max=0");
     opt.max_ahead_ms = 1000;
     child_run(die_ahead, &alone, TAP_WAIT_MS);
     sfid *g = open_or_die(&opt);
@@ -93,7 +98,8 @@ static void after_a_kill(void) {
        "the page of a killed process lies ahead of the clock: another pid is shared");
     sfid *own = NULL;
     int64_t id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
-    is_i64(id, told->last + 1, "and the killed one goes on beside it: %s", own ? sfid_last_error(own) : "");
+    is_i64(id, told->last + 1, "and the killed one goes on beside it: %s",
+           own ? sfid_last_error(own) : "");
     sfid_close(own);
     sfid_close(g);
 
@@ -105,7 +111,8 @@ static void after_a_kill(void) {
     opt.max_ahead_ms = alone.max_ahead_ms; /* it need not wait for the clock */
     g = open_or_die(&opt);
     id = one(g);
-    ok(sfid_pid(g) == 0 && id > told->last, "a killed process has left its page, and no mark: a page that is shared begins above");
+    ok(sfid_pid(g) == 0 && id > told->last,
+       "a killed process has left its page, and no mark: a page that is shared begins above");
     sfid_close(g);
 
     opt.app = alone.app = "taken";
@@ -118,7 +125,8 @@ static void after_a_kill(void) {
     g = open_or_die(&opt);
     own = NULL;
     id = sfid_open(&own, &alone) < 0 ? -1 : one(own);
-    ok(sfid_pid(g) == 3 && id > told->last, "a page is shared under another pid than before: the old pid is free");
+    ok(sfid_pid(g) == 3 && id > told->last,
+       "a page is shared under another pid than before: the old pid is free");
     sfid_close(own);
     sfid_close(g);
 }

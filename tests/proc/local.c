@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The "local" store: whoever opens gets the lowest pid that nobody on this host holds. Processes, handles and threads get
- * different ones; a pid comes back when its holder closes, ends or is killed, and its IDs go on above. A range is kept to;
- * who finds it taken is told by whom. Fixed pids beside leased ones: proc/busy.
+ * The "local" store: whoever opens gets the lowest pid that nobody on this host holds. Processes,
+ * handles and threads get different ones; a pid comes back when its holder closes, ends or is
+ * killed, and its IDs go on above. A range is kept to; who finds it taken is told by whom. Fixed
+ * pids beside leased ones: proc/busy.
  *
- * One size, but for as many processes as pids that start together: 60 times (long: 1000; sanitizer: 10).
+ * One size, but for as many processes as pids that start together: 60 times (long: 1000; sanitizer:
+ * 10).
  */
 #include "support/local.h"
 
 #define LAYOUT "41:4:12/1ms"
 
 enum { ALL = 16, PROCESSES = 8, THREADS = 8, TIMES = 100, STARTERS = 8, TRIES = 5 };
-enum { LOOK_MS = 256 /* a process that opens has locks for a moment: others look again for so long */, TAKEN_MS = 2000 };
+enum {
+    LOOK_MS = 256 /* a process that opens has locks for a moment: others look again for so long */,
+    TAKEN_MS = 2000
+};
 
 static sfid_layout layout;
 
@@ -78,9 +83,11 @@ static void test_range(void) {
     is_i64(sfid_open(&g, &opt), SFID_ENOPID, "all of it is taken: SFID_ENOPID");
     in_time(took_since(begin), TAKEN_MS, "it is told long before open_timeout_ms is over");
     const char *text = sfid_last_error(g);
-    ok(names_number(text, 3) && strstr(text, "range"), "the text tells how many pids of what app: %s", text);
+    ok(names_number(text, 3) && strstr(text, "range"),
+       "the text tells how many pids of what app: %s", text);
     for (int i = 0; i < 3; i++)
-        ok(names_number(sfid_last_error(g), h[i]->child), "it names process %d of 3 that hold them", i + 1);
+        ok(names_number(sfid_last_error(g), h[i]->child), "it names process %d of 3 that hold them",
+           i + 1);
     sfid_close(g);
     opt.pid_min = 12;
     is_i64(pid_of_open(&opt), SFID_ENOPID, "a part of it is taken, too");
@@ -108,9 +115,11 @@ static void test_all(void) {
         g[i] = open_or_die(&opt);
         seen |= UINT64_C(1) << sfid_pid(g[i]);
     }
-    is_u64(seen, (UINT64_C(1) << ALL) - 1, "handles of one process get all pids of the layout, one each");
+    is_u64(seen, (UINT64_C(1) << ALL) - 1,
+           "handles of one process get all pids of the layout, one each");
     is_i64(sfid_open(&more, &opt), SFID_ENOPID, "one more: SFID_ENOPID");
-    ok(names_number(sfid_last_error(more), ALL), "it tells how many there are: %s", sfid_last_error(more));
+    ok(names_number(sfid_last_error(more), ALL), "it tells how many there are: %s",
+       sfid_last_error(more));
     snprintf(once, sizeof once, " (%d); ", (int)getpid());
     ok(strstr(sfid_last_error(more), once), "and names this process, once");
     sfid_close(more);
@@ -172,7 +181,8 @@ static void test_threads(void) {
     }
     for (int i = 0; i < THREADS; i++)
         sfid_close(all[i].g);
-    ok(__builtin_popcountll(seen) == THREADS, "%d threads that open at once get as many pids", THREADS);
+    ok(__builtin_popcountll(seen) == THREADS, "%d threads that open at once get as many pids",
+       THREADS);
     pthread_barrier_destroy(&barrier);
 }
 
@@ -204,7 +214,8 @@ static void test_given_back(void) {
     is_u64(wrong, 0, "closed and opened %d times: the same pid at once, IDs increase", TIMES);
     is_u64(gaps, 0, "the position is exact: no number is left out");
     struct holder *h = holder_start(&opt, true);
-    ok(h->pid == 0 && id_pid(&layout, h->first) == 0 && h->first > last, "the next process has the same pid and goes on above");
+    ok(h->pid == 0 && id_pid(&layout, h->first) == 0 && h->first > last,
+       "the next process has the same pid and goes on above");
     holder_end(h, false);
     g = open_or_die(&opt);
     ok(sfid_pid(g) == 0 && sfid_try_next(g) > h->last, "and the one after it");
@@ -225,7 +236,8 @@ static uint64_t lose_page_of_0(const sfid_options *opt, int64_t *last) {
     return mark_tick("passed", 0, &layout);
 }
 
-/* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark has passed. */
+/* The mark of a pid lies ahead, and its page is lost: others go by, and it comes back when the mark
+ * has passed. */
 static void test_passed_over(void) {
     sfid_options opt = local_options("passed", "local?lead_ms=3000", &layout);
     struct holder *h = NULL;
@@ -233,7 +245,8 @@ static void test_passed_over(void) {
     int64_t last = 0;
     bool early = false;
     opt.max_ahead_ms = 0;
-    for (int i = 0; i < TRIES && !early; i++) { /* again if the mark passed before the next one had an ID */
+    /* again if the mark passed before the next one had an ID */
+    for (int i = 0; i < TRIES && !early; i++) {
         if (h)
             holder_end(h, false);
         tick_passes(&layout, until, TAP_WAIT_MS);
@@ -241,7 +254,8 @@ static void test_passed_over(void) {
         h = holder_start(&opt, true);
         early = tick_now(&layout) < until;
     }
-    ok(early && h->first > 0, "a process is killed, its page lost, its mark lies ahead: the next has an ID before that");
+    ok(early && h->first > 0,
+       "a process is killed, its page lost, its mark lies ahead: the next has an ID before that");
     is_i64(h->pid, 1, "it passes pid 0 over");
     ok(tick_passes(&layout, until, TAP_WAIT_MS), "the clock reaches the mark");
     struct holder *next = holder_start(&opt, true);
@@ -264,13 +278,15 @@ static int64_t draw_ahead(sfid_options opt) {
     int64_t ids[1000], last = 0; /* so many at once that the clock is outrun */
     opt.max_ahead_ms = 1500;
     sfid *g = open_or_die(&opt);
-    while (last >= 0 && (id_tick(&layout, last) < tick_now(&layout) + 1000 || ((uint64_t)last & layout.max_seq) < 2000))
+    while (last >= 0 && (id_tick(&layout, last) < tick_now(&layout) + 1000 ||
+                         ((uint64_t)last & layout.max_seq) < 2000))
         last = sfid_next_n(g, ids, COUNT_OF(ids)) == COUNT_OF(ids) ? ids[COUNT_OF(ids) - 1] : -1;
     sfid_close(g);
     return last;
 }
 
-/* A process whose window would end before the position it found, and that dies with its page, takes nothing of that back. */
+/* A process whose window would end before the position it found, and that dies with its page, takes
+ * nothing of that back. */
 static void test_never_back(void) {
     sfid_options opt = local_options("never-back", "local?lead_ms=100", &layout);
     char run[200];
@@ -280,9 +296,11 @@ static void test_never_back(void) {
     opt.pid_min = opt.pid_max = 1;
     opt.max_ahead_ms = 0;
     snprintf(run, sizeof run, "%s/never-back", dirs.run);
-    for (int i = 0; i < TRIES && !early && id >= last && last >= 0; i++) { /* again if the clock was there first */
+    /* again if the clock was there first */
+    for (int i = 0; i < TRIES && !early && id >= last && last >= 0; i++) {
         last = draw_ahead(opt);
-        is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0, "the next one has a window that ends before that, and dies at once");
+        is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0,
+               "the next one has a window that ends before that, and dies at once");
         remove_tree(run);
         sfid *g = open_or_die(&opt);
         early = tick_now(&layout) < id_tick(&layout, last);
@@ -291,8 +309,10 @@ static void test_never_back(void) {
     }
     ok(last > 0 && early, "a process draws a second ahead, up to the middle of a tick");
     ok(id > last, "its page is lost, too: the third goes on above the first");
-    diag("the first ended at tick %" PRIu64 " with %" PRIu64 ", the third begins at tick %" PRIu64 " with %" PRIu64,
-         id_tick(&layout, last), (uint64_t)last & layout.max_seq, id_tick(&layout, id), (uint64_t)id & layout.max_seq);
+    diag("the first ended at tick %" PRIu64 " with %" PRIu64 ", the third begins at tick %" PRIu64
+         " with %" PRIu64,
+         id_tick(&layout, last), (uint64_t)last & layout.max_seq, id_tick(&layout, id),
+         (uint64_t)id & layout.max_seq);
 }
 
 /* ---- as many processes as pids ------------------------------------------ */
@@ -319,7 +339,8 @@ static int open_at_once(void *arg) {
     return flag_wait(&s->may_die, 1, TAP_WAIT_MS) ? 0 : DIED;
 }
 
-/* They start together, die and lose their pages, again and again: the others never hold more than all pids but one. */
+/* They start together, die and lose their pages, again and again: the others never hold more than
+ * all pids but one. */
 static void test_starts(void) {
     char run[200];
     int bad = 0;
@@ -344,7 +365,8 @@ static void test_starts(void) {
         munmap(s, sizeof *s);
         remove_tree(run);
     }
-    is_i64(bad, 0, "as many processes as pids start together, %" PRIu64 " times: all end well", rounds);
+    is_i64(bad, 0, "as many processes as pids start together, %" PRIu64 " times: all end well",
+           rounds);
     is_i64(refused, 0, "none is told that all pids are taken");
     if (excused)
         diag("not judged: %" PRIi64 " are told so while the machine stood still", excused);
@@ -364,7 +386,8 @@ static int forked(void *arg) {
     struct child *c = arg;
     const sfid_options opt = local_options("forked", "local", &layout);
     sfid *own = open_or_die(&opt);
-    c->good = sfid_pid(c->g) == 0 && sfid_pid(own) == 1 && sfid_next(c->g) > 0 && sfid_next(own) > 0;
+    c->good =
+        sfid_pid(c->g) == 0 && sfid_pid(own) == 1 && sfid_next(c->g) > 0 && sfid_next(own) > 0;
     sfid_close(own);
     atomic_store(&c->pid, 1);
     if (!flag_wait(&c->may_end, 1, TAP_WAIT_MS))
@@ -378,7 +401,8 @@ static void test_forked(void) {
     c->g = open_or_die(&opt);
     let_threads_start();
     const pid_t child = child_start(forked, c);
-    ok(flag_wait(&c->pid, 1, TAP_WAIT_MS) && c->good, "a forked child shares its parent's pid, and leases one of its own");
+    ok(flag_wait(&c->pid, 1, TAP_WAIT_MS) && c->good,
+       "a forked child shares its parent's pid, and leases one of its own");
     sfid_close(c->g);
     is_i64(pid_of_open(&opt), 1, "closed in the parent, the pid is the child's still");
     atomic_store(&c->may_end, 1);
@@ -413,7 +437,8 @@ static int live_on_a_small_stack(void *opt) {
     pthread_t thread;
     void *result = NULL;
     pthread_attr_init(&attr);
-    if (pthread_attr_setstacksize(&attr, 32 * 1024) != 0 || pthread_create(&thread, &attr, live_there, opt) != 0)
+    if (pthread_attr_setstacksize(&attr, 32 * 1024) != 0 ||
+        pthread_create(&thread, &attr, live_there, opt) != 0)
         return 2;
     pthread_join(thread, &result);
     return result == NULL;
@@ -424,7 +449,8 @@ static void test_small_stack(void) {
     if (SANITIZED || sysconf(_SC_THREAD_STACK_MIN) > 32 * 1024)
         skip(1, "no stack of 32 KiB here");
     else
-        is_i64(child_run(live_on_a_small_stack, &opt, TAP_WAIT_MS), 0, "a stack of 32 KiB is enough for a life");
+        is_i64(child_run(live_on_a_small_stack, &opt, TAP_WAIT_MS), 0,
+               "a stack of 32 KiB is enough for a life");
 }
 
 int main(void) {
@@ -445,7 +471,8 @@ int main(void) {
     test_starts();
     test_forked();
     test_small_stack();
-    is_i64(child_run(open_by_name, NULL, TAP_WAIT_MS), 0, "sfid_open_app leases with default options");
+    is_i64(child_run(open_by_name, NULL, TAP_WAIT_MS), 0,
+           "sfid_open_app leases with default options");
     is_i64(count_fds(), fds, "no descriptor is left");
     ok(tap_wait_until(threads_are, &threads, TAP_WAIT_MS), "no thread is left");
     is_i64(count_locked(dirs.shm, ""), 0, "no lock is left");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The app's state directory is removed under processes that draw with the "local" store: locks and marks are gone. Whoever
- * holds a pid goes on and has it again, nobody who comes meanwhile gets it, and no ID is repeated. In a forked family the
- * first to renew makes the loss good; parent and child go on whichever of them closes or is killed. The one that can renew is
- * late, and the other one takes its place, which cannot: IDs go on. Where neither can, both try with pauses.
+ * The app's state directory is removed under processes that draw with the "local" store: locks and
+ * marks are gone. Whoever holds a pid goes on and has it again, nobody who comes meanwhile gets it,
+ * and no ID is repeated. In a forked family the first to renew makes the loss good; parent and
+ * child go on whichever of them closes or is killed. The one that can renew is late, and the other
+ * one takes its place, which cannot: IDs go on. Where neither can, both try with pauses.
  *
- * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each family.
+ * Sizes: removed 10 times under four processes (long: 100; sanitizer: 4), and once under each
+ * family.
  */
 #include "support/local.h"
 
@@ -17,9 +19,17 @@
 #define LONGER_STORE "local?lead_ms=1500"
 
 enum { LEAD_MS = 200, PROCESSES = 4, LOG_ROOM = 1 << 19, BURST = 10 };
-/* PAUSE_MS: a keeper may be late, and the next one, too. TRY_MS: half of the shortest pause between two tries. */
+/* PAUSE_MS: a keeper may be late, and the next one, too. TRY_MS: half of the shortest pause between
+ * two tries. */
 enum { PAUSE_MS = 2500, TRY_MS = 25 };
-enum end { PARENT_CLOSES, PARENT_KILLED, CHILD_CLOSES, CHILD_KILLED, CHILD_MAY_NOT_WRITE, NEITHER_MAY_WRITE };
+enum end {
+    PARENT_CLOSES,
+    PARENT_KILLED,
+    CHILD_CLOSES,
+    CHILD_KILLED,
+    CHILD_MAY_NOT_WRITE,
+    NEITHER_MAY_WRITE
+};
 
 static sfid_layout layout;
 
@@ -82,7 +92,9 @@ static bool go_on(int from, int to) {
     const int64_t begin = mono_ns();
     while (mono_ns() - begin < 300 * (int64_t)NS_PER_MS)
         for (int i = from; i <= to; i++)
-            if (!tap_wait_until(has_more, &(struct wait_more){i, atomic_load(&report->drawn[i]) + BURST}, TAP_WAIT_MS))
+            if (!tap_wait_until(has_more,
+                                &(struct wait_more){i, atomic_load(&report->drawn[i]) + BURST},
+                                TAP_WAIT_MS))
                 return false;
     return true;
 }
@@ -143,7 +155,9 @@ static void test_many(void) {
     atomic_store(&report->done, 1);
     for (int i = 0; i < PROCESSES; i++)
         bad += child_wait(children[i], TAP_WAIT_MS) != 0;
-    is_i64(bad, 0, "many: removed %" PRIu64 " times: holders go on, newcomers get pids of their own", times);
+    is_i64(bad, 0,
+           "many: removed %" PRIu64 " times: holders go on, newcomers get pids of their own",
+           times);
     judge_calls("many");
     ok(report->losses > 0, "many: the loss is noticed (%" PRIi64 " times)", report->losses);
     is_i64(count_locked(dirs.shm, ""), 0, "many: no lock is left");
@@ -207,7 +221,8 @@ static int parent_of(void *arg) {
     log_start(&log, LOG_ROOM, 1, 0, "parent");
     while (atomic_load(&report->done) < (f->end == PARENT_CLOSES ? 1 : 2)) {
         draw(f->g, &log, 0);
-        if (f->end == CHILD_KILLED && atomic_load(&report->done) == 1 && !atomic_load(&report->closed)) {
+        if (f->end == CHILD_KILLED && atomic_load(&report->done) == 1 &&
+            !atomic_load(&report->closed)) {
             child_kill(child);
             atomic_store(&report->closed, 1);
         }
@@ -247,27 +262,33 @@ static void test_family(enum end end, const char *app, const char *what) {
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
-static bool has_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
+static bool has_keeper(void *process) {
+    return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0;
+}
 
 /* Its keeper is held until the window is over, and then goes on. */
 static bool is_late(pid_t process) {
-    if (!tap_wait_until(has_keeper, &process, TAP_WAIT_MS) || !trace_seize(thread_named(process, "sfid-keeper", NULL)))
+    if (!tap_wait_until(has_keeper, &process, TAP_WAIT_MS) ||
+        !trace_seize(thread_named(process, "sfid-keeper", NULL)))
         return false;
     const int64_t begin = tap_now_ms();
     nap_us(3000L * LEAD_MS);
-    const bool goes_on = ptrace(PTRACE_DETACH, thread_named(process, "sfid-keeper", NULL), NULL, NULL) == 0;
+    const bool goes_on =
+        ptrace(PTRACE_DETACH, thread_named(process, "sfid-keeper", NULL), NULL, NULL) == 0;
     const int64_t held_ms = tap_now_ms() - begin;
     longest_hold_ms = held_ms > longest_hold_ms ? held_ms : longest_hold_ms;
     return goes_on;
 }
 
 /*
- * One of two cannot renew: the other one made the lost mark anew and has its lock, or the child may not write. It takes the page
- * while the other one's keeper is late, and leaves it to that one again.
+ * One of two cannot renew: the other one made the lost mark anew and has its lock, or the child may
+ * not write. It takes the page while the other one's keeper is late, and leaves it to that one
+ * again.
  */
 static void test_late(enum end end, const char *app, const char *what) {
     struct family f = {.app = app, .end = end};
-    const int times = end == CHILD_MAY_NOT_WRITE ? 1 : 4; /* each keeper twice; who has the lock is not known */
+    /* each keeper twice; who has the lock is not known */
+    const int times = end == CHILD_MAY_NOT_WRITE ? 1 : 4;
     memset(report, 0, sizeof *report);
     const int64_t begin = tap_now_ms();
     const pid_t parent = child_start(parent_of, &f);
@@ -278,12 +299,13 @@ static void test_late(enum end end, const char *app, const char *what) {
         remove_state(app);
     ok(go_on(0, 1), "%s: both go on", what);
     for (int i = 0; i < times; i++) {
-        ok(is_late(i % 2 ? atomic_load(&report->child) : parent), "%s: a keeper is late, for longer than a window", what);
+        ok(is_late(i % 2 ? atomic_load(&report->child) : parent),
+           "%s: a keeper is late, for longer than a window", what);
         ok(go_on(0, 1), "%s: both go on when it is back", what);
     }
     const int64_t failures = report->failures;
-    ok(failures <= (tap_now_ms() - begin) / TRY_MS, "%s: the other one has not tried all the time (%" PRIi64 " times)", what,
-       failures);
+    ok(failures <= (tap_now_ms() - begin) / TRY_MS,
+       "%s: the other one has not tried all the time (%" PRIi64 " times)", what, failures);
     atomic_store(&report->done, 2);
     is_i64(child_wait(parent, TAP_WAIT_MS), 0, "%s: all end well", what);
     judge_calls(what);
@@ -292,7 +314,8 @@ static void test_late(enum end end, const char *app, const char *what) {
 
 static bool has_failures(void *least) { return atomic_load(&report->failures) >= *(int *)least; }
 
-/* The first pause is of 50 ms, the longest a third of a window: each of the two tries with pauses that grow to that. */
+/* The first pause is of 50 ms, the longest a third of a window: each of the two tries with pauses
+ * that grow to that. */
 static void test_neither(void) {
     static const char what[] = "neither may write";
     enum { LONGER_MS = 1500, OUTAGE_MS = 3000, MOST = 20 };
@@ -304,7 +327,8 @@ static void test_neither(void) {
     const int64_t begin = mono_ns(), before = report->failures;
     nap_us(1000L * OUTAGE_MS);
     tap_wait_until(has_failures, &(int){(int)before + 1}, TAP_WAIT_MS);
-    const int64_t more = report->failures - before, most = MOST * ((mono_ns() - begin) / NS_PER_MS) / OUTAGE_MS;
+    const int64_t more = report->failures - before,
+                  most = MOST * ((mono_ns() - begin) / NS_PER_MS) / OUTAGE_MS;
     ok(more > 0 && more <= most, "%s: they are tried with pauses (%" PRIi64 " times)", what, more);
     child_kill(parent);
     kill(atomic_load(&report->child), SIGKILL);

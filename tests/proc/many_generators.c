@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Thousands of generators in one process, each with a pid of its own: the last hundred look at no more files to open than
- * the first hundred, few threads serve them all, and while they are idle the process wakes up only to renew. Closed one by
- * one, they leave no thread and no descriptor.
+ * Thousands of generators in one process, each with a pid of its own: the last hundred look at no
+ * more files to open than the first hundred, few threads serve them all, and while they are idle
+ * the process wakes up only to renew. Closed one by one, they leave no thread and no descriptor.
  *
- * Sizes: 1000 generators (long: 10,000; sanitizer: 200), a look at the idle process of 2 s (long: 60 s). The program has a
- * flock() of its own, which the library calls instead of the system's.
+ * Sizes: 1000 generators (long: 10,000; sanitizer: 200), a look at the idle process of 2 s (long:
+ * 60 s). The program has a flock() of its own, which the library calls instead of the system's.
  */
 #include "support/local.h"
 
@@ -42,8 +42,9 @@ static struct cost open_until(unsigned n, const sfid_options *opt, unsigned *ope
 }
 
 static void tell_cost(const char *what, const struct cost *c) {
-    diag("figure: an open of the %s hundred: %.1f locks are tried, %.0f us, %.0f us CPU", what, (double)c->locks / HUNDRED,
-         (double)c->wall_ns / HUNDRED / 1e3, (double)c->cpu_ns / HUNDRED / 1e3);
+    diag("figure: an open of the %s hundred: %.1f locks are tried, %.0f us, %.0f us CPU", what,
+         (double)c->locks / HUNDRED, (double)c->wall_ns / HUNDRED / 1e3,
+         (double)c->cpu_ns / HUNDRED / 1e3);
 }
 
 static void open_all(const sfid_options *opt) {
@@ -104,13 +105,15 @@ static bool is_idle(unsigned ms, uint64_t *more, uint64_t *answers) {
     return *more <= *answers + *answers / 2 + 2;
 }
 
-/* Again if not: a thread that was late, or stopped, also goes to sleep once more, but not each time. */
+/* Again if not: a thread that was late, or stopped, also goes to sleep once more, but not each
+ * time. */
 static void look_while_idle(unsigned ms) {
     uint64_t more = 0, answers = 0;
     bool idle = false;
     for (int i = 0; i < 5 && !idle; i++)
         idle = is_idle(ms, &more, &answers);
-    ok(idle, "an idle process wakes up only to renew (%" PRIu64 " times, %" PRIu64 " renewals)", more, answers);
+    ok(idle, "an idle process wakes up only to renew (%" PRIu64 " times, %" PRIu64 " renewals)",
+       more, answers);
 }
 
 /* Raises the limit as far as they need it. */
@@ -149,7 +152,8 @@ static void close_all(int fds, int threads) {
 int main(void) {
     count = (unsigned)sized(1000, 10000, 200);
     dirs_make();
-    if (!may_have_descriptors(count * (1 + (unsigned)fds_of_a_lock(tap_tmpdir())) + 20)) /* and a few for all of them */
+    /* and a few for all of them */
+    if (!may_have_descriptors(count * (1 + (unsigned)fds_of_a_lock(tap_tmpdir())) + 20))
         skip_all("a process may not have enough descriptors here");
     layout = layout_of("41:14:8/1ms");
     all = calloc(count, sizeof(sfid *));

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The durable mark, of which a part is lost, and no page: the next process generates above all that was generated, or
- * refuses.
+ * The durable mark, of which a part is lost, and no page: the next process generates above all that
+ * was generated, or refuses.
  *
- * A process is killed while it writes its mark, so is the next one while it writes its first, second or third; then power
- * is lost, and each block of the mark that was under way is as it was synced, as it was written last, or torn. The clock
- * comes back behind, and the next process may not borrow, so that its window is as short as can be: it cannot hide a mark
- * that was lost behind its own.
+ * A process is killed while it writes its mark, so is the next one while it writes its first,
+ * second or third; then power is lost, and each block of the mark that was under way is as it was
+ * synced, as it was written last, or torn. The clock comes back behind, and the next process may
+ * not borrow, so that its window is as short as can be: it cannot hide a mark that was lost behind
+ * its own.
  *
- * A mark that was just made: power is lost after the first ID, and what was not synced is gone, names as well; or power is lost
- * before the first ID, and what was not synced is torn.
+ * A mark that was just made: power is lost after the first ID, and what was not synced is gone,
+ * names as well; or power is lost before the first ID, and what was not synced is torn.
  *
- * A mark of which a block was damaged, at the moment of a kill, and a next process with the same settings.
+ * A mark of which a block was damaged, at the moment of a kill, and a next process with the same
+ * settings.
  *
  * The killed processes borrow as far as their windows allow: an ID lies just below what is durable.
  */
@@ -74,7 +76,8 @@ static int succeed(bool borrows) {
     if (g == NULL)
         return 0;
     struct patience p = {0};
-    while (((report->first = sfid_try_next(g)) == SFID_EAGAIN || report->first == SFID_ECLOCK || report->first == SFID_ELEASE) &&
+    while (((report->first = sfid_try_next(g)) == SFID_EAGAIN || report->first == SFID_ECLOCK ||
+            report->first == SFID_ELEASE) &&
            patient(&p, TAP_WAIT_MS)) {
         if (report->first != SFID_ELEASE) /* that takes the keeper no time of this clock */
             atomic_fetch_add(&disk.control->clock_fixed_ns, STEP_MS * NS_PER_MS);
@@ -112,7 +115,8 @@ static void find_dirty(void) {
 static void lose_power(void) {
     struct stat st;
     snprintf(left.lost, sizeof left.lost, "%s-lost", dirs.state);
-    must(stat(dirs.state, &st) >= 0 && rename(dirs.state, left.lost) >= 0, "%s: %s", dirs.state, strerror(errno));
+    must(stat(dirs.state, &st) >= 0 && rename(dirs.state, left.lost) >= 0, "%s: %s", dirs.state,
+         strerror(errno));
     left.inode = st.st_ino;
     find_dirty();
 }
@@ -133,7 +137,8 @@ static void restore_blocks(unsigned fates) {
     for (unsigned i = 0; i < left.dirty_count; i++, fates /= FATES) {
         const enum fate fate = (enum fate)(fates % FATES);
         if (fate != SYNCED)
-            memcpy(b.at + left.dirty[i], left.last.at + left.dirty[i], fate == TORN ? 40 : DISK_BLOCK);
+            memcpy(b.at + left.dirty[i], left.last.at + left.dirty[i],
+                   fate == TORN ? 40 : DISK_BLOCK);
     }
     write_mark(&b);
 }
@@ -144,7 +149,8 @@ static void restore(unsigned fates) {
     restore_blocks(fates);
 }
 
-/* The state directory as it was synced, and nothing else. Returns whether the mark has a name there. */
+/* The state directory as it was synced, and nothing else. Returns whether the mark has a name
+ * there. */
 static bool restore_synced(void) {
     char path[SHIM_PATH];
     disk.loses_all = true;
@@ -159,8 +165,9 @@ static bool restore_synced(void) {
 static struct { unsigned trials, repeated, refused; } tally;
 
 /*
- * The next process, without a page, at the moment of the last one's death as its clock has it, or so long before. That clock
- * stands, so that a machine that takes long to start a process does not hide a mark that was lost.
+ * The next process, without a page, at the moment of the last one's death as its clock has it, or
+ * so long before. That clock stands, so that a machine that takes long to start a process does not
+ * hide a mark that was lost.
  */
 static void judge_next(const char *settings, int64_t back_ms, const char *what, unsigned which) {
     remove_tree(dirs.run);
@@ -170,8 +177,10 @@ static void judge_next(const char *settings, int64_t back_ms, const char *what, 
     must(child_wait(child, TAP_WAIT_MS) == 0, "the next process does not come to its end");
     tally.trials++;
     tally.refused += report->first < 0;
-    if (report->first >= 0 && report->first <= atomic_load(&report->highest) && tally.repeated++ == 0)
-        diag("%s, %u: %" PRIi64 " after %" PRIi64, what, which, report->first, atomic_load(&report->highest));
+    if (report->first >= 0 && report->first <= atomic_load(&report->highest) &&
+        tally.repeated++ == 0)
+        diag("%s, %u: %" PRIi64 " after %" PRIi64, what, which, report->first,
+             atomic_load(&report->highest));
     if (report->first < 0)
         diag("%s, %u: refused: %s", what, which, report->text);
 }
@@ -190,13 +199,15 @@ static bool hangs(void *arg) {
     return atomic_load(&disk.control->mark_begun) >= atomic_load(&disk.control->mark_hangs);
 }
 
-/* A process that has renewed a few times, and generated up to its limit, while a sync of the mark hangs. */
+/* A process that has renewed a few times, and generated up to its limit, while a sync of the mark
+ * hangs. */
 static void die_in_sync(uint64_t syncs) {
     atomic_store(&report->at_limit, 0);
     atomic_store(&disk.control->mark_hangs, atomic_load(&disk.control->mark_begun) + syncs);
     const pid_t child = self_start("use-up", NULL, NULL, NULL, NULL);
     must(tap_wait_until(hangs, NULL, TAP_WAIT_MS), "no sync of a mark");
-    must(syncs != ENTRIES || flag_wait(&report->at_limit, 1, TAP_WAIT_MS), "the window does not end");
+    must(syncs != ENTRIES || flag_wait(&report->at_limit, 1, TAP_WAIT_MS),
+         "the window does not end");
     died_ns = wall_ns();
     child_kill(child);
 }
@@ -235,7 +246,8 @@ static bool has_id(void *arg) {
     return atomic_load(&report->highest) >= 0;
 }
 
-/* The name of the mark has to be durable by then, not only its content, even if a process before was killed between the two. */
+/* The name of the mark has to be durable by then, not only its content, even if a process before
+ * was killed between the two. */
 static void test_first_id(bool killed_before) {
     begin_state();
     if (killed_before) {
@@ -252,7 +264,8 @@ static void test_first_id(bool killed_before) {
     told("after the first ID of a pid, what was not synced is lost");
 }
 
-/* A name that is durable has content that is: a block of it that is torn leaves the mark damaged. */
+/* A name that is durable has content that is: a block of it that is torn leaves the mark
+ * damaged. */
 static void test_before_id(void) {
     const unsigned all_torn = TORN * (1 + FATES + FATES * FATES + FATES * FATES * FATES);
     begin_state();
@@ -276,7 +289,8 @@ static void test_damage(void) {
         for (size_t i = 0; i < DISK_BLOCK && at + i < whole.size; i++)
             filled += whole.at[at + i] != 0;
         used += filled > 0;
-        for (unsigned how = 0; filled > 0 && how < 3; how++) { /* one bit, zeros, the rest of the file as well */
+        /* one bit, zeros, the rest of the file as well */
+        for (unsigned how = 0; filled > 0 && how < 3; how++) {
             disk_restore_dir(left.inode, left.lost, dirs.state);
             bad = whole;
             if (how == 0)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker finds what is planted: one that cannot fail would make every other process test worthless. */
+/* The checker finds what is planted: one that cannot fail would make every other process test
+ * worthless. */
 #include "support/proc.h"
 
 #define LAYOUT "41:2:12/1ms"
@@ -9,7 +10,9 @@ enum { FILES = 8, PER_FILE = 2000, CANNOT = 2 };
 static uint64_t rng;
 static int64_t ids[FILES][PER_FILE];
 
-static int64_t id_of(uint64_t tick, uint64_t pid, uint64_t seq) { return (int64_t)(tick << 14 | pid << 12 | seq); }
+static int64_t id_of(uint64_t tick, uint64_t pid, uint64_t seq) {
+    return (int64_t)(tick << 14 | pid << 12 | seq);
+}
 
 /* FILES increasing files without a common ID: every number of pid 1, at random into one of them. */
 static void make_good(void) {
@@ -23,7 +26,8 @@ static void make_good(void) {
     }
 }
 
-static void write_file(const char *name, const int64_t *from, size_t n, uint64_t life, uint64_t pid) {
+static void write_file(const char *name, const int64_t *from, size_t n, uint64_t life,
+                       uint64_t pid) {
     struct idlog log;
     log_start(&log, n, life, pid, "%s", name);
     for (size_t i = 0; i < n; i++)
@@ -61,8 +65,10 @@ static void expect(const char *options, int status, const char *text, const char
 
 static void test_good(void) {
     make_good();
-    expect("--layout " LAYOUT, 0, "16000 IDs in 8 files, 0 duplicates, 0 order breaks, 0 foreign IDs", "nothing wrong");
-    expect("--layout " LAYOUT " --order pid --count 16000", 0, "0 life breaks", "nothing wrong, as many as wanted");
+    expect("--layout " LAYOUT, 0,
+           "16000 IDs in 8 files, 0 duplicates, 0 order breaks, 0 foreign IDs", "nothing wrong");
+    expect("--layout " LAYOUT " --order pid --count 16000", 0, "0 life breaks",
+           "nothing wrong, as many as wanted");
     expect("", 0, "0 duplicates", "nothing wrong, any layout");
     expect("--layout " LAYOUT " --count 16001", 1, "16001 IDs wanted", "one ID missing");
 }
@@ -82,7 +88,8 @@ static void test_duplicates(void) {
         make_good();
         const size_t from = draw_random(&rng) % FILES;
         plant_duplicate(from, (from + 1 + draw_random(&rng) % (FILES - 1)) % FILES);
-        missed += check_all("--layout " LAYOUT) != 1 || !strstr(said, " 1 duplicates") || !strstr(said, " twice: ");
+        missed += check_all("--layout " LAYOUT) != 1 || !strstr(said, " 1 duplicates") ||
+                  !strstr(said, " twice: ");
     }
     is_u64(missed, 0, "one duplicate in two files at random places, 100 times");
     make_good();
@@ -96,7 +103,8 @@ static void test_duplicates(void) {
     expect("--layout " LAYOUT, 1, " 1 duplicates", "the last ID of two files");
     make_good();
     ids[4][100] = ids[4][900];
-    expect("--layout " LAYOUT " --order none", 1, "[100] and ", "twice in one file, far apart, order not asked for");
+    expect("--layout " LAYOUT " --order none", 1, "[100] and ",
+           "twice in one file, far apart, order not asked for");
     make_good();
     memcpy(ids[6], ids[1], sizeof ids[6]);
     expect("--layout " LAYOUT, 1, " 2000 duplicates", "a whole file again");
@@ -106,8 +114,10 @@ static void test_order(void) {
     make_good();
     const int64_t swapped = ids[3][500];
     ids[3][500] = ids[3][501], ids[3][501] = swapped;
-    expect("--layout " LAYOUT, 1, " 0 duplicates, 1 order breaks", "two IDs of a thread the wrong way round");
-    expect("--layout " LAYOUT " --order none", 0, " 0 order breaks", "the same, order not asked for");
+    expect("--layout " LAYOUT, 1, " 0 duplicates, 1 order breaks",
+           "two IDs of a thread the wrong way round");
+    expect("--layout " LAYOUT " --order none", 0, " 0 order breaks",
+           "the same, order not asked for");
     make_good();
     ids[0][9] = ids[0][8];
     expect("--layout " LAYOUT, 1, " 1 duplicates, 1 order breaks", "an ID twice in a row");
@@ -128,17 +138,21 @@ static void test_foreign(void) {
 }
 
 static void test_lives(void) {
-    const int64_t early[] = {id_of(5, 1, 0), id_of(9, 1, 7)}, second[] = {id_of(5, 1, 1), id_of(6, 1, 0)};
-    const int64_t later[] = {id_of(9, 1, 8), id_of(9, 1, 9)}, back[] = {id_of(9, 1, 6), id_of(9, 1, 10)};
+    const int64_t early[] = {id_of(5, 1, 0), id_of(9, 1, 7)},
+                  second[] = {id_of(5, 1, 1), id_of(6, 1, 0)};
+    const int64_t later[] = {id_of(9, 1, 8), id_of(9, 1, 9)},
+                  back[] = {id_of(9, 1, 6), id_of(9, 1, 10)};
     const int64_t other[] = {id_of(1, 2, 0), id_of(2, 2, 0)};
     write_file("a", early, 2, 1, 1);
     write_file("b", second, 2, 1, 1);
     write_file("z-other", other, 2, 9, 2);
     write_file("c", later, 2, 2, 1);
-    is_i64(run_checker("--layout " LAYOUT " --order pid"), 0, "lives one above the other, files of one life mixed");
+    is_i64(run_checker("--layout " LAYOUT " --order pid"), 0,
+           "lives one above the other, files of one life mixed");
     write_file("a", early, 2, 1, 1);
     write_file("c", back, 2, 2, 1);
-    is_i64(run_checker("--layout " LAYOUT " --order pid"), 1, "a life that begins below the end of the one before");
+    is_i64(run_checker("--layout " LAYOUT " --order pid"), 1,
+           "a life that begins below the end of the one before");
     ok(strstr(said, " 0 duplicates") && strstr(said, " 1 life breaks"), "it says so");
     write_file("a", early, 2, 1, 1);
     write_file("c", back, 2, 2, 1);
@@ -146,14 +160,15 @@ static void test_lives(void) {
     write_file("a", early, 2, 3, 1);
     write_file("b", second, 2, 1, 1);
     write_file("c", later, 2, 2, 1);
-    is_i64(run_checker("--layout " LAYOUT " --order pid"), 1, "lives count by their number, not by file name");
+    is_i64(run_checker("--layout " LAYOUT " --order pid"), 1,
+           "lives count by their number, not by file name");
 }
 
 /* ---- windows ------------------------------------------------------------- */
 
 /* A process that draws one ID in each of these ticks of pid 1, and was granted these windows. */
-static void write_process(uint64_t process, const uint64_t *ticks, size_t n, const struct winlog_window *windows,
-                          size_t windows_n) {
+static void write_process(uint64_t process, const uint64_t *ticks, size_t n,
+                          const struct winlog_window *windows, size_t windows_n) {
     char name[40], path[4300];
     struct idlog log;
     struct winlog granted;
@@ -175,7 +190,8 @@ static void expect_windows(int status, const char *text, const char *what) {
         diag("wanted \"%s\" in:\n%s", text, said);
 }
 
-#define TICKS(...) ((const uint64_t[]){__VA_ARGS__}), sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
+#define TICKS(...) \
+    ((const uint64_t[]){__VA_ARGS__}), sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)
 #define WINDOWS(...) \
     ((const struct winlog_window[]){__VA_ARGS__}), \
         sizeof((const struct winlog_window[]){__VA_ARGS__}) / sizeof(struct winlog_window)
@@ -184,7 +200,8 @@ enum { BACK = WINLOG_GIVEN_BACK, MINE = 70, THEIRS = 80 }; /* flags; holders */
 
 static void test_outside(void) {
     write_process(1, TICKS(10, 15, 19), WINDOWS({1, 10, 20, MINE, 0}));
-    expect_windows(0, " 0 IDs outside, 0 overlaps, 1 windows", "IDs from the first to the last tick of a window");
+    expect_windows(0, " 0 IDs outside, 0 overlaps, 1 windows",
+                   "IDs from the first to the last tick of a window");
     write_process(1, TICKS(9, 15), WINDOWS({1, 10, 20, MINE, 0}));
     expect_windows(1, " 1 IDs outside", "an ID before its window");
     write_process(1, TICKS(10, 20), WINDOWS({1, 10, 20, MINE, 0}));
@@ -208,7 +225,8 @@ static void test_overlaps(void) {
     expect_windows(0, " 0 overlaps", "a lease from the tick where the one before ends");
     write_process(1, TICKS(10), WINDOWS({1, 10, 20, MINE, 0}));
     write_process(2, TICKS(25), WINDOWS({1, 19, 30, THEIRS, 0}));
-    expect_windows(1, " 1 overlaps", "leases of two processes with a tick in common, though nobody drew from it");
+    expect_windows(1, " 1 overlaps",
+                   "leases of two processes with a tick in common, though nobody drew from it");
     write_process(1, TICKS(10), WINDOWS({1, 10, 99, MINE, 0}));
     write_process(2, TICKS(20), WINDOWS({2, 20, 30, THEIRS, 0}));
     write_process(3, TICKS(40), WINDOWS({1, 40, 50, THEIRS, 0}));
@@ -268,7 +286,8 @@ static void test_files(void) {
     is_i64(truncate(path, 0), 0, "writers are killed before they begin");
     log_start(&log, 10, 1, 1, "good");
     idlog_put(&log, id_of(1, 1, 0));
-    is_i64(run_checker("--layout " LAYOUT " --count 1"), 0, "their files are no reason to judge nothing");
+    is_i64(run_checker("--layout " LAYOUT " --count 1"), 0,
+           "their files are no reason to judge nothing");
     log_start(&log, 2, 1, 1, "short");
     for (uint64_t i = 0; i < 3; i++)
         idlog_put(&log, id_of(i, 1, 0));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The store "ordinal:" in whole processes: a pid that another host may have used waits without a mark, until all that may have
- * been issued there is past, however often it starts meanwhile; with its mark it goes on at once. On one host it is held once.
+ * The store "ordinal:" in whole processes: a pid that another host may have used waits without a
+ * mark, until all that may have been issued there is past, however often it starts meanwhile; with
+ * its mark it goes on at once. On one host it is held once.
  *
  * One size.
  */
@@ -21,10 +22,13 @@ static sfid_options options(const char *app, const char *store) {
     return opt;
 }
 
-static void number(const char *text) { must(setenv("SFID_TEST_ORDINAL", text, 1) >= 0, "setenv: %s", strerror(errno)); }
+static void number(const char *text) {
+    must(setenv("SFID_TEST_ORDINAL", text, 1) >= 0, "setenv: %s", strerror(errno));
+}
 
 #define ENV "ordinal:env=SFID_TEST_ORDINAL?lead_ms=300"
-#define ENV_LONG "ordinal:env=SFID_TEST_ORDINAL?lead_ms=60000" /* for calls that may not wait: no window ends before them */
+/* for calls that may not wait: no window ends before them */
+#define ENV_LONG "ordinal:env=SFID_TEST_ORDINAL?lead_ms=60000"
 
 static void lose(const char *below, const char *app) {
     char path[4400];
@@ -71,13 +75,16 @@ static void waits(void) {
     const uint64_t bound = mark_tick(opt.app, 3, &layout);
     is_i64(sfid_pid(f.g), 3, "host orders-3 has pid 3");
     ok(seen, "it is looked at while it waits");
-    ok(strstr(f.text, "may have been issued before the run directory or the mark was lost") != NULL, "it says \"%s\"", f.text);
+    ok(strstr(f.text, "may have been issued before the run directory or the mark was lost") != NULL,
+       "it says \"%s\"", f.text);
     is_i64(f.refused, SFID_EAGAIN, "without a mark it has no ID at first");
     is_i64(f.ready, 0, "it is not ready");
     ok(f.retry_ms > 0 && f.retry_ms <= WAIT_MS + 1, "sfid_retry_ms says %d", f.retry_ms);
     const int64_t id = next_within(f.g, TAP_WAIT_MS);
-    ok(id >= 0 && id_tick(&layout, id) >= f.begin + WAIT_MS, "its first ID comes after window and skew budget");
-    ok(bound >= f.begin + WAIT_MS && bound <= f.soon + WAIT_MS, "which its mark said, and not later");
+    ok(id >= 0 && id_tick(&layout, id) >= f.begin + WAIT_MS,
+       "its first ID comes after window and skew budget");
+    ok(bound >= f.begin + WAIT_MS && bound <= f.soon + WAIT_MS,
+       "which its mark said, and not later");
     is_i64(id_pid(&layout, id), 3, "and bears the pid");
     ok(tap_wait_until(draws_and_is_ready, f.g, TAP_WAIT_MS), "now it is ready");
     sfid_close(f.g);
@@ -97,7 +104,8 @@ static void trusts(void) {
     lose(dirs.state, "trusts");
     opt.on_unknown = SFID_WAIT_OUT;
     g = open_or_die(&opt);
-    is_i64(sfid_ready(g), 0, "the mark is lost: the page of this host does not say what others did, so it waits");
+    is_i64(sfid_ready(g), 0,
+           "the mark is lost: the page of this host does not say what others did, so it waits");
     sfid_close(g);
 }
 
@@ -111,7 +119,8 @@ static void starts_again_and_again(void) {
     sfid_options opt = options("again", "ordinal:env=SFID_TEST_ORDINAL?lead_ms=60000");
     opt.skew_budget_ms = 60000;
     const uint64_t begin = tick_now(&layout);
-    is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0, "a process without a mark dies before its first ID");
+    is_i64(child_run(open_and_die, &opt, TAP_WAIT_MS), 0,
+           "a process without a mark dies before its first ID");
     const uint64_t first = mark_tick("again", 3, &layout);
     ok(first >= begin + 120000, "its mark says what it waits for");
     for (int i = 0; i < 3; i++) {
@@ -124,8 +133,9 @@ static void starts_again_and_again(void) {
 }
 
 /*
- * One host draws as far ahead as it may, and ends. The pid comes to another host at once, which has neither mark nor page. So few
- * numbers a tick are used up faster than the clock goes on any machine.
+ * One host draws as far ahead as it may, and ends. The pid comes to another host at once, which has
+ * neither mark nor page. So few numbers a tick are used up faster than the clock goes on any
+ * machine.
  */
 static void moves(void) {
     const sfid_layout few = layout_of("41:4:6/1ms");
@@ -154,7 +164,8 @@ static void moves(void) {
     g = open_or_die(&opt);
     const int64_t first = next_within(g, TAP_WAIT_MS);
     ok(first > last, "the pid comes to another host: its IDs lie above");
-    diag("figure: the first one %" PRId64 " ms above", (int64_t)id_tick(&few, first) - (int64_t)id_tick(&few, last));
+    diag("figure: the first one %" PRId64 " ms above",
+         (int64_t)id_tick(&few, first) - (int64_t)id_tick(&few, last));
     sfid_close(g);
     remove_tree(run);
     remove_tree(state);
@@ -177,7 +188,8 @@ static void continues(void) {
     sfid_close(g);
     lose(dirs.run, "continues");
     g = open_or_die(&opt);
-    is_i64(sfid_ready(g), 1, "where its state directory has moved to, with no page, it goes on at once");
+    is_i64(sfid_ready(g), 1,
+           "where its state directory has moved to, with no page, it goes on at once");
     ok(next_within(g, TAP_WAIT_MS) > id, "above");
     sfid_close(g);
 }
@@ -187,7 +199,8 @@ static void is_held_once(void) {
     sfid *g = NULL;
     struct holder *h = holder_start(&opt, true);
     is_i64(h->pid, 3, "a process has pid 3");
-    is_i64(sfid_open(&g, &opt), SFID_EBUSY, "another one with the same ordinal on this host does not get it");
+    is_i64(sfid_open(&g, &opt), SFID_EBUSY,
+           "another one with the same ordinal on this host does not get it");
     ok(strstr(sfid_last_error(g), "pid 3 is in use") != NULL, "it says \"%s\"", sfid_last_error(g));
     sfid_close(g);
     is_i64(try_open(&fixed), SFID_EBUSY, "nor does one that fixes the pid");
@@ -220,7 +233,8 @@ static void loses_its_mark(void) {
     while (st.losses == 0 && patient(&p, TAP_WAIT_MS) && sfid_status(g, &st) == 0)
         id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0 && st.losses > 0, "the state directory is removed under a process");
-    const uint64_t then = tick_now(&layout) + 2 * (LEAD_MS + 1); /* what it had before is used up by then */
+    /* what it had before is used up by then */
+    const uint64_t then = tick_now(&layout) + 2 * (LEAD_MS + 1);
     while (id >= 0 && id_tick(&layout, id) < then)
         id = next_within(g, TAP_WAIT_MS);
     ok(id >= 0, "it makes the mark anew, and goes on");

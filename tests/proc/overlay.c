@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories on overlayfs, as in a container without a volume. There a mapping keeps no lock of the file it maps, so the
- * library keeps a descriptor: the pid is refused to others while it is held, also when only a child holds it, and free then.
+ * Directories on overlayfs, as in a container without a volume. There a mapping keeps no lock of
+ * the file it maps, so the library keeps a descriptor: the pid is refused to others while it is
+ * held, also when only a child holds it, and free then.
  *
  * One size. Mounts in a private mount namespace, which takes root.
  */
@@ -37,12 +38,14 @@ static int stack(const char *where, char merged[150]) {
         mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0 ||
         mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, "size=8m") < 0)
         return NO_MOUNT;
-    if (mkdir(lower, 0700) < 0 || mkdir(upper, 0700) < 0 || mkdir(work, 0700) < 0 || mkdir(merged, 0700) < 0)
+    if (mkdir(lower, 0700) < 0 || mkdir(upper, 0700) < 0 || mkdir(work, 0700) < 0 ||
+        mkdir(merged, 0700) < 0)
         return DIED;
     return mount("overlay", merged, "overlay", 0, options) < 0 ? NO_OVERLAY : 0;
 }
 
-/* On overlayfs a mapping keeps no lock: the pid is refused to others all the same, also while only a child has it. */
+/* On overlayfs a mapping keeps no lock: the pid is refused to others all the same, also while only
+ * a child has it. */
 static int on_overlay(void *arg) {
     char merged[150];
     const int mounted = stack(arg, merged);
@@ -70,7 +73,8 @@ static int on_overlay(void *arg) {
 
 static int open_till_told(void *arg) { return draw_till_told(open_or_die(arg)); }
 
-/* Processes that share the pid keep a descriptor each: it is refused to others until the last of them has closed. */
+/* Processes that share the pid keep a descriptor each: it is refused to others until the last of
+ * them has closed. */
 static int shared_on_overlay(void *arg) {
     char merged[150];
     const int mounted = stack(arg, merged);
@@ -109,6 +113,7 @@ int main(void) {
     atomic_store(go_on, 0);
     atomic_store(drawn, 0);
     if (status == 0)
-        is_i64(child_run(shared_on_overlay, where, TAP_WAIT_MS), 0, "and so it is while processes share it");
+        is_i64(child_run(shared_on_overlay, where, TAP_WAIT_MS), 0,
+               "and so it is while processes share it");
     return done_testing();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * exit() out of on_event, while other threads generate: the process ends, with that status, also if a function of atexit()
- * closes the generator. The next process goes on above its IDs.
+ * exit() out of on_event, while other threads generate: the process ends, with that status, also if
+ * a function of atexit() closes the generator. The next process goes on above its IDs.
  *
  * Sizes: 10 processes each (long: 200; sanitizer: 5).
  */
@@ -85,6 +85,7 @@ int main(void) {
     opt = local_options("quits", "local", &layout);
     lives("as it is", NULL);
     lives("with a close", &layout);
-    is_i64(child_run(leave_thread, NULL, TAP_WAIT_MS), 0, "who leaves a thread that has ended is not told of it by a sanitizer");
+    is_i64(child_run(leave_thread, NULL, TAP_WAIT_MS), 0,
+           "who leaves a thread that has ended is not told of it by a sanitizer");
     return done_testing();
 }

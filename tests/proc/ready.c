@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sfid_ready(), and `open` in the status, which is the same, of generators of both widths: 1 while IDs are generated, while the
- * sequence is used up, and while the keeper rests; 0 once the window is over, while the clock is too far back, and when closed.
- * And how long the window lasts, and how far IDs are ahead of the clock, to the millisecond.
+ * sfid_ready(), and `open` in the status, which is the same, of generators of both widths: 1 while
+ * IDs are generated, while the sequence is used up, and while the keeper rests; 0 once the window
+ * is over, while the clock is too far back, and when closed. And how long the window lasts, and how
+ * far IDs are ahead of the clock, to the millisecond.
  *
  * What is asked for stays as it is: the clock of a preloaded shim stands meanwhile.
  */
@@ -18,11 +19,15 @@ enum { LEAD_MS = 300, BACK_MS = 5000 };
 
 /* The clock stands from now on; so many ms further on than it did; and runs. */
 static void stop_clock(void) { atomic_store(&disk.control->clock_fixed_ns, wall_ns()); }
-static void move_clock(int64_t ms) { atomic_fetch_add(&disk.control->clock_fixed_ns, ms * NS_PER_MS); }
+static void move_clock(int64_t ms) {
+    atomic_fetch_add(&disk.control->clock_fixed_ns, ms * NS_PER_MS);
+}
 static void start_clock(void) { atomic_store(&disk.control->clock_fixed_ns, 0); }
 
 /* Both have ticks of a millisecond; those of flake begin with the time of Unix. */
-static int64_t clock_tick(bool wide) { return wall_ns() / NS_PER_MS - (wide ? 0 : narrow.epoch_ms); }
+static int64_t clock_tick(bool wide) {
+    return wall_ns() / NS_PER_MS - (wide ? 0 : narrow.epoch_ms);
+}
 
 /* A short window, no waiting, and nothing ahead of the clock. */
 static sfid_options options(const char *app, bool wide) {
@@ -42,7 +47,8 @@ static int64_t try_next(sfid *g, bool wide) {
 static void use_up(sfid *g, bool wide) {
     static sfid_wide wides[4096];
     static int64_t ids[4096];
-    if ((wide ? sfid_next_n_wide(g, wides, COUNT_OF(wides)) : sfid_next_n(g, ids, COUNT_OF(ids))) < 0)
+    if ((wide ? sfid_next_n_wide(g, wides, COUNT_OF(wides)) : sfid_next_n(g, ids, COUNT_OF(ids))) <
+        0)
         nap_us(10);
 }
 
@@ -82,8 +88,8 @@ static void is_said(const sfid *g, int want, const char *name, const char *when)
 static void tells_window(const sfid *g, bool wide, const char *name) {
     sfid_status_info st = {.window_ms = -1};
     const int rc = sfid_status(g, &st);
-    ok(rc == 0 && st.window_ms > 0 && st.window_ms <= LEAD_MS + 1, "%s: the window lasts for %d ms at most (%" PRId64 ")", name,
-       LEAD_MS + 1, st.window_ms);
+    ok(rc == 0 && st.window_ms > 0 && st.window_ms <= LEAD_MS + 1,
+       "%s: the window lasts for %d ms at most (%" PRId64 ")", name, LEAD_MS + 1, st.window_ms);
     is_i64(st.window_ms, (int64_t)st.limit_tick - clock_tick(wide), "%s: until its limit", name);
 }
 
@@ -107,8 +113,9 @@ static void generates(sfid *g, bool wide, const char *name, const char *when) {
 static void ends(sfid *g, bool wide, const char *name) {
     sfid_status_info st;
     struct rlimit files;
-    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 && setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0, "setrlimit: %s",
-         strerror(errno));
+    must(getrlimit(RLIMIT_FSIZE, &files) >= 0 &&
+             setrlimit(RLIMIT_FSIZE, &(struct rlimit){0, files.rlim_max}) >= 0,
+         "setrlimit: %s", strerror(errno));
     const bool over = comes_to_fail(g, wide) && comes_to(g, wide, SFID_ELEASE);
     const int then = said(g, &st);
     setrlimit(RLIMIT_FSIZE, &files);

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pages that are older than they look, under the "local" store: after all processes were killed the run directory is that of
- * some moment before, as copies, or, as on a disk that lost what was written last, in the very files, with another boot ID.
- * All of the state directory but the marks is of that moment, too, and the clock comes back a little behind. No page is
- * believed: no duplicate, the IDs of a pid go on increasing, and the first ID comes when the mark has passed.
+ * Pages that are older than they look, under the "local" store: after all processes were killed the
+ * run directory is that of some moment before, as copies, or, as on a disk that lost what was
+ * written last, in the very files, with another boot ID. All of the state directory but the marks
+ * is of that moment, too, and the clock comes back a little behind. No page is believed: no
+ * duplicate, the IDs of a pid go on increasing, and the first ID comes when the mark has passed.
  *
- * Sizes: 6 reboots each way (long: 100; sanitizer: 4), two processes. Another boot ID takes a mount namespace.
+ * Sizes: 6 reboots each way (long: 100; sanitizer: 4), two processes. Another boot ID takes a mount
+ * namespace.
  */
 #include "support/disk.h"
 #include "worst.h"
@@ -74,7 +76,8 @@ __attribute__((noreturn)) static void live(unsigned number) {
 
 struct moment {
     char path[100], state[100];
-    struct disk_bytes pages[PROCESSES]; /* what there is of them: records come after, and there are but a few */
+    /* what there is of them: records come after, and there are but a few */
+    struct disk_bytes pages[PROCESSES];
 };
 
 static void run_command(const char *fmt, const char *a, const char *b) {
@@ -83,7 +86,9 @@ static void run_command(const char *fmt, const char *a, const char *b) {
     must(system(command) == 0, "%s", command);
 }
 
-static void page_path(char *path, size_t size, int pid) { snprintf(path, size, "%s/%s/pid-%d", dirs.run, APP, pid); }
+static void page_path(char *path, size_t size, int pid) {
+    snprintf(path, size, "%s/%s/pid-%d", dirs.run, APP, pid);
+}
 
 static void remember(struct moment *m) {
     char path[200];
@@ -110,7 +115,9 @@ static void new_boot_id(uint64_t *rng) {
     char path[100];
     snprintf(path, sizeof path, "%s/boot", dirs.shm);
     FILE *f = fopen(path, "we");
-    must(f && fprintf(f, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64 "\n", draw_random(rng) >> 32, draw_random(rng) >> 16) >= 0 &&
+    must(f &&
+             fprintf(f, "%08" PRIx64 "-0000-4000-8000-%012" PRIx64 "\n", draw_random(rng) >> 32,
+                     draw_random(rng) >> 16) >= 0 &&
              fclose(f) == 0,
          "%s: %s", path, strerror(errno));
 }
@@ -125,8 +132,9 @@ static void bring_back_run(const struct moment *m, enum way way, uint64_t *rng) 
     for (int i = 0; i < PROCESSES; i++) {
         page_path(path, sizeof path, i + 1);
         const int fd = open(path, O_WRONLY | O_CLOEXEC);
-        must(fd >= 0 && pwrite(fd, m->pages[i].at, m->pages[i].size, 0) == (ssize_t)m->pages[i].size, "%s: %s", path,
-             strerror(errno));
+        must(fd >= 0 &&
+                 pwrite(fd, m->pages[i].at, m->pages[i].size, 0) == (ssize_t)m->pages[i].size,
+             "%s: %s", path, strerror(errno));
         close(fd);
     }
     new_boot_id(rng);
@@ -158,7 +166,8 @@ static bool one_boot(enum way way, uint64_t *rng) {
     good = good && let_draw(200 + (int64_t)(draw_random(rng) % 1000));
     for (int i = 0; i < PROCESSES; i++)
         child_kill(lives[i]);
-    atomic_fetch_sub(&disk.control->clock_offset_ns, (int64_t)(draw_random(rng) % BACK_MOST_MS) * NS_PER_MS);
+    atomic_fetch_sub(&disk.control->clock_offset_ns,
+                     (int64_t)(draw_random(rng) % BACK_MOST_MS) * NS_PER_MS);
     bring_back_state(&before);
     bring_back_run(&before, way, rng);
     return good;
@@ -173,10 +182,12 @@ static void test_reboots(enum way way, const char *what, uint64_t *rng) {
     for (uint64_t i = 0; i < boots; i++)
         good += one_boot(way, rng);
     const struct took wait = worst_of(&report->wait);
-    diag("figure: %s: %" PRIu64 " lives, longest wait for a first ID %" PRIi64 " ms", what, report->life, wait.ms);
+    diag("figure: %s: %" PRIu64 " lives, longest wait for a first ID %" PRIi64 " ms", what,
+         report->life, wait.ms);
     is_u64(good, boots, "%s: each boot has its IDs", what);
     is_i64(report->errors, 0, "%s: no call fails", what);
-    in_time(wait, LEAD_MS + BACK_MOST_MS + OPEN_MS, "%s: the first ID comes when the mark has passed", what);
+    in_time(wait, LEAD_MS + BACK_MOST_MS + OPEN_MS,
+            "%s: the first ID comes when the mark has passed", what);
     judge(LAYOUT, "pid", UINT64_MAX, what);
     remove_tree(dirs.run);
 }
@@ -188,7 +199,8 @@ static int probe_boot(void *arg) {
     snprintf(path, sizeof path, "%s/boot", dirs.shm);
     const bool anew = boot_anew();
     FILE *is = fopen(BOOT_ID, "re"), *wanted = fopen(path, "re");
-    return anew && is && wanted && fread(text, 1, 36, is) == 36 && fread(made, 1, 36, wanted) == 36 && memcmp(text, made, 36) == 0
+    return anew && is && wanted && fread(text, 1, 36, is) == 36 &&
+                   fread(made, 1, 36, wanted) == 36 && memcmp(text, made, 36) == 0
                ? 0
                : 1;
 }

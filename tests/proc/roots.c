@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A process generates, something happens to its run directory or its state directory, its windows are renewed all the same or
- * not, and it ends by SIGKILL or by sfid_close. Whoever opens next, by the paths that all others use, begins in the same tick:
- * no ID comes twice, and the IDs of the pid go on increasing. While the first one lives nobody else has its pid. It goes on, or
- * its window ends with SFID_ELEASE and an event that says why. The table at the end has a line for each cause.
+ * A process generates, something happens to its run directory or its state directory, its windows
+ * are renewed all the same or not, and it ends by SIGKILL or by sfid_close. Whoever opens next, by
+ * the paths that all others use, begins in the same tick: no ID comes twice, and the IDs of the pid
+ * go on increasing. While the first one lives nobody else has its pid. It goes on, or its window
+ * ends with SFID_ELEASE and an event that says why. The table at the end has a line for each cause.
  *
- * Sizes: 1 round of each (long: 10), one after the other, but many causes side by side; in every second round somebody else
- * tries to open in the middle. Ticks are seconds, so that what is issued again is issued again in the same tick.
+ * Sizes: 1 round of each (long: 10), one after the other, but many causes side by side; in every
+ * second round somebody else tries to open in the middle. Ticks are seconds, so that what is issued
+ * again is issued again in the same tick.
  *
  *     roots [PART-OF-A-NAME [ROUNDS]]    e.g. roots 'chroot, local, kill' 3
  */
@@ -18,7 +20,9 @@ enum {
     SIDE_BY_SIDE = 64,
     MOMENT_MS = 6000, /* a moment that does not come in this time is done without */
     END_MS =
-        4 * TAP_WAIT_MS, /* the kernel ends processes with mounts of their own one by one, each for a second on a loaded machine */
+        /* the kernel ends processes with mounts of their own one by one, each for a second on a
+         * loaded machine */
+    4 * TAP_WAIT_MS,
 };
 
 /* ---- a round ------------------------------------------------------------ */
@@ -59,11 +63,13 @@ static bool is_aged(void *arg) {
     return atomic_load(&f->tick) > atomic_load(&f->limit);
 }
 
-/* Early in a tick of which it has had a good part, so that the next one's first number is of that tick, too. */
+/* Early in a tick of which it has had a good part, so that the next one's first number is of that
+ * tick, too. */
 static bool is_moment(void *arg) {
     const struct first *f = arg;
     const int64_t in_tick_ms = (wall_ns() / NS_PER_MS - layout.epoch_ms) % (int64_t)layout.unit_ms;
-    const bool had = atomic_load(&f->tick) == tick_now(&layout) && atomic_load(&f->in_tick) >= 5 * BURST;
+    const bool had =
+        atomic_load(&f->tick) == tick_now(&layout) && atomic_load(&f->in_tick) >= 5 * BURST;
     return in_tick_ms < (int64_t)layout.unit_ms / 2 && (had || has_ended(f));
 }
 
@@ -74,8 +80,9 @@ static void check_ids(struct cell *c, const struct round *r) {
     FILE *out = checker_start("--layout '%s' --order pid '%s'", LAYOUT, logs);
     while (fgets(line, sizeof line, out))
         if (sscanf(line,
-                   "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64 " order breaks, %" SCNu64
-                   " foreign IDs, %" SCNu64 " life breaks, %" SCNu64 " lost",
+                   "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64
+                   " order breaks, %" SCNu64 " foreign IDs, %" SCNu64 " life breaks, %" SCNu64
+                   " lost",
                    &n[0], &n[1], &n[2], &n[3], &n[4], &n[5]) == 6)
             break;
     const int status = pclose(out);
@@ -90,12 +97,15 @@ static void check_ids(struct cell *c, const struct round *r) {
     remove_tree(logs);
 }
 
-static int run_other(struct round *r, struct other *o, uint64_t life, size_t ids, unsigned patience_ms) {
-    *o = (struct other){.r = r, .life = life, .ids = ids, .patience_ms = patience_ms, .first_id = -1};
+static int run_other(struct round *r, struct other *o, uint64_t life, size_t ids,
+                     unsigned patience_ms) {
+    *o = (struct other){
+        .r = r, .life = life, .ids = ids, .patience_ms = patience_ms, .first_id = -1};
     return child_run(be_other, o, END_MS + patience_ms);
 }
 
-/* Somebody who tries to open while the first one lives. It may have the pid when the first one's window is over, and for good. */
+/* Somebody who tries to open while the first one lives. It may have the pid when the first one's
+ * window is over, and for good. */
 static void try_meanwhile(struct cell *c, struct round *r, struct other *o) {
     const int64_t before = atomic_load(&r->first->ids);
     run_other(r, o, 2, VISITOR_IDS, 300);
@@ -117,7 +127,8 @@ static void judge_first(struct cell *c, const struct first *f, bool past) {
         c->error = atomic_load(&f->an_error);
     if (!past || (ended && atomic_load(&f->reports) == 0)) {
         c->silent++;
-        remember(c, "the first one %s", past ? "is refused, and no event says so" : "neither goes on nor is refused");
+        remember(c, "the first one %s",
+                 past ? "is refused, and no event says so" : "neither goes on nor is refused");
     }
 }
 
@@ -132,8 +143,8 @@ static void finish_round(struct cell *c, struct round *r, struct other *o) {
     c->same_tick += id_tick(&layout, atomic_load(&o->first_id)) == last;
     if (atomic_load(&o->got) < 1000) {
         c->not_served++;
-        remember(c, "the next one: status %d, open %d, ID %" PRId64 ": %s", status, atomic_load(&o->rc), atomic_load(&o->first_id),
-                 o->text);
+        remember(c, "the next one: status %d, open %d, ID %" PRId64 ": %s", status,
+                 atomic_load(&o->rc), atomic_load(&o->first_id), o->text);
     }
 }
 
@@ -186,7 +197,10 @@ static void play_round(struct cell *c, struct round *r, pid_t child) {
 }
 
 static void run_round(struct cell *c, unsigned cell_number, unsigned number) {
-    struct round r = {.cause = c->cause, .way = &c->way, .number = number, .first = shared_memory(sizeof *r.first)};
+    struct round r = {.cause = c->cause,
+                      .way = &c->way,
+                      .number = number,
+                      .first = shared_memory(sizeof *r.first)};
     char name[20], logs[4300];
     snprintf(name, sizeof name, "c%u-%u", cell_number, number);
     snprintf(r.logs, sizeof r.logs, "%s", name);
@@ -228,8 +242,10 @@ static void make_cells(const char *part) {
         for (size_t j = 0; j < 2 * stores_n; j++) {
             struct cell *c = &cells[cells_n];
             *c = (struct cell){.cause = &causes[i], .way = {stores[j / 2], j % 2 == 0}};
-            snprintf(c->name, sizeof c->name, "%s, %s, %s", c->cause->name, c->way.store, c->way.kills ? "kill" : "close");
-            const bool wanted = j < 4 || (c->cause->needs & WITH_REDIS) || getenv("SFID_TEST_LONG") || part;
+            snprintf(c->name, sizeof c->name, "%s, %s, %s", c->cause->name, c->way.store,
+                     c->way.kills ? "kill" : "close");
+            const bool wanted =
+                j < 4 || (c->cause->needs & WITH_REDIS) || getenv("SFID_TEST_LONG") || part;
             cells_n += wanted && (part == NULL || strstr(c->name, part) != NULL);
         }
 }
@@ -263,21 +279,25 @@ static void run_cells(bool mounts, bool users) {
 }
 
 static void print_cell(const struct cell *c) {
-    diag("figure: %-58s %6d %8" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5d %5d %5d %5d %5d%s%s", c->name, c->rounds, c->ids,
-         c->duplicates, c->breaks, c->same_tick, c->went_on, c->ended, c->owners, c->not_served, c->text[0] ? "  " : "", c->text);
+    diag("figure: %-58s %6d %8" PRIu64 " %6" PRIu64 " %6" PRIu64 " %5d %5d %5d %5d %5d%s%s",
+         c->name, c->rounds, c->ids, c->duplicates, c->breaks, c->same_tick, c->went_on, c->ended,
+         c->owners, c->not_served, c->text[0] ? "  " : "", c->text);
 }
 
 static void judge_cell(const struct cell *c) {
     if (c->cannot) {
-        skip(1, c->cause->needs & NEEDS_ROOT ? "takes root to be another user" : "cannot mount a file system here");
+        skip(1, c->cause->needs & NEEDS_ROOT ? "takes root to be another user"
+                                             : "cannot mount a file system here");
         return;
     }
     is_i64(c->broken, 0, "%s: all rounds are played", c->name);
     if (c->cause->needs & NOT_PROMISED)
         return;
-    ok(c->ids > 0 && c->duplicates == 0 && (shares() || c->breaks == 0), "%s: no ID comes twice, and they increase", c->name);
+    ok(c->ids > 0 && c->duplicates == 0 && (shares() || c->breaks == 0),
+       "%s: no ID comes twice, and they increase", c->name);
     is_i64(c->owners, 0, "%s: never two owners", c->name);
-    ok(c->silent == 0 && c->error == 0, "%s: it goes on, or its window ends with SFID_ELEASE and an event", c->name);
+    ok(c->silent == 0 && c->error == 0,
+       "%s: it goes on, or its window ends with SFID_ELEASE and an event", c->name);
     is_i64(c->not_served, 0, "%s: the next one is served", c->name);
 }
 
@@ -303,7 +323,8 @@ static int race(void *arg) {
     return flag_wait(r->tried, 2, TAP_WAIT_MS) ? 0 : 1;
 }
 
-/* As two containers do that share the run directory, and have no mark in common: neither has been there before. */
+/* As two containers do that share the run directory, and have no mark in common: neither has been
+ * there before. */
 static void test_two_at_once(unsigned times) {
     struct racer *both = shared_memory(2 * sizeof *both);
     atomic_int *flags = shared_memory(2 * sizeof *flags);
@@ -327,8 +348,9 @@ static void test_two_at_once(unsigned times) {
         none += got == 0;
         remove_all(both[0].place.base);
     }
-    diag("figure: two at once, state directories of their own, one run directory: %u times, %u with two owners, %u without one",
-         times, two, none);
+    diag(
+        "figure: two at once, state directories of their own, one run directory: %u times, %u with two owners, %u without one",
+        times, two, none);
     is_u64(two, 0, "two open at once, with state directories of their own: never two owners");
 }
 
@@ -350,11 +372,12 @@ int main(int argc, char **argv) {
     cells = shared_memory(COUNT_OF(causes) * 6 * sizeof *cells);
     make_cells(argc > 1 ? argv[1] : NULL);
     run_cells(can_be_apart(), may_be_another_user());
-    diag("figure: %-58s %6s %8s %6s %6s %5s %5s %5s %5s %5s", "cause, store, end of the first one", "rounds", "IDs", "twice",
-         "breaks", "same", "on", "ended", "two", "next");
+    diag("figure: %-58s %6s %8s %6s %6s %5s %5s %5s %5s %5s", "cause, store, end of the first one",
+         "rounds", "IDs", "twice", "breaks", "same", "on", "ended", "two", "next");
     for (unsigned i = 0; i < cells_n; i++)
         print_cell(&cells[i]);
-    diag("same: rounds in which the next one began in the last one's tick; on, ended: the first one went on, or its window ended;");
+    diag(
+        "same: rounds in which the next one began in the last one's tick; on, ended: the first one went on, or its window ended;");
     diag("two: rounds with two owners; next: rounds in which the next one got nothing");
     for (unsigned i = 0; i < cells_n; i++)
         judge_cell(&cells[i]);

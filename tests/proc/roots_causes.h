@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/** roots_causes.h - the causes of roots.c: what happens to the roots under a process that generates. */
+/** roots_causes.h - the causes of roots.c: what happens to the roots under a process that
+ * generates. */
 #ifndef SFID_TESTS_ROOTS_CAUSES_H
 #define SFID_TESTS_ROOTS_CAUSES_H
 
@@ -21,9 +22,12 @@ static bool jail(struct place *p) { return jail_in(p->jail); }
 
 static bool jail_and_setuid(struct place *p) { return jail_in(p->jail) && become_somebody(); }
 
-static bool jail_of_its_own(struct place *p) { return chmod(p->jail, 0777) == 0 && jail_and_setuid(p); }
+static bool jail_of_its_own(struct place *p) {
+    return chmod(p->jail, 0777) == 0 && jail_and_setuid(p);
+}
 
-/* The descriptors it had are those of copies now, which a keeper that trusts their numbers would write to. */
+/* The descriptors it had are those of copies now, which a keeper that trusts their numbers would
+ * write to. */
 static bool lose_descriptors(struct place *p) {
     const char *copies[] = {p->state_copy, p->run_copy};
     char app[WHERE] = "";
@@ -40,7 +44,9 @@ static bool lose_descriptors(struct place *p) {
     return app[0];
 }
 
-static bool jail_without_descriptors(struct place *p) { return lose_descriptors(p) && jail_in(p->jail); }
+static bool jail_without_descriptors(struct place *p) {
+    return lose_descriptors(p) && jail_in(p->jail);
+}
 
 static void make_path(const char *path) {
     char part[2 * WHERE];
@@ -144,17 +150,38 @@ static void remove_mark(struct place *p) { nftw(p->state, remove_pid, 16, FTW_PH
 
 static const struct cause causes[] = {
     {.name = "nothing"},
-    {.name = "chroot", .enter = go_apart_if_need, .inside = jail, .needs = WITH_REDIS | NEEDS_MOUNTS},
+    {.name = "chroot",
+     .enter = go_apart_if_need,
+     .inside = jail,
+     .needs = WITH_REDIS | NEEDS_MOUNTS},
     {.name = "chroot and setuid", .inside = jail_and_setuid, .needs = NEEDS_ROOT},
     {.name = "chroot and setuid, jail open to all", .inside = jail_of_its_own, .needs = NEEDS_ROOT},
     {.name = "descriptors taken", .inside = lose_descriptors},
-    {.name = "descriptors taken, chroot", .enter = go_apart_if_need, .inside = jail_without_descriptors, .needs = NEEDS_MOUNTS},
-    {.name = "chroot, state bound into it", .enter = go_apart, .inside = jail_with_state, .needs = NEEDS_MOUNTS},
-    {.name = "chroot, run bound into it", .enter = go_apart, .inside = jail_with_run, .needs = NEEDS_MOUNTS},
+    {.name = "descriptors taken, chroot",
+     .enter = go_apart_if_need,
+     .inside = jail_without_descriptors,
+     .needs = NEEDS_MOUNTS},
+    {.name = "chroot, state bound into it",
+     .enter = go_apart,
+     .inside = jail_with_state,
+     .needs = NEEDS_MOUNTS},
+    {.name = "chroot, run bound into it",
+     .enter = go_apart,
+     .inside = jail_with_run,
+     .needs = NEEDS_MOUNTS},
     {.name = "run mounted over", .enter = go_apart, .inside = cover_run, .needs = NEEDS_MOUNTS},
-    {.name = "state mounted over", .enter = go_apart, .inside = cover_state, .needs = WITH_REDIS | NEEDS_MOUNTS},
-    {.name = "old copy bound over run", .enter = go_apart, .inside = copy_over_run, .needs = NEEDS_MOUNTS | AGED},
-    {.name = "old copy bound over state", .enter = go_apart, .inside = copy_over_state, .needs = NEEDS_MOUNTS | AGED},
+    {.name = "state mounted over",
+     .enter = go_apart,
+     .inside = cover_state,
+     .needs = WITH_REDIS | NEEDS_MOUNTS},
+    {.name = "old copy bound over run",
+     .enter = go_apart,
+     .inside = copy_over_run,
+     .needs = NEEDS_MOUNTS | AGED},
+    {.name = "old copy bound over state",
+     .enter = go_apart,
+     .inside = copy_over_state,
+     .needs = NEEDS_MOUNTS | AGED},
     {.name = "run mounted over for the next", .next = with_own_run, .needs = NEEDS_MOUNTS},
     {.name = "state mounted over for the next", .next = with_own_state, .needs = NEEDS_MOUNTS},
     {.name = "old copy of run for the next", .next = with_run_copy, .needs = NEEDS_MOUNTS},
@@ -175,12 +202,32 @@ static const struct cause causes[] = {
     {.name = "state restored after the end", .after = restore_state, .needs = WITH_REDIS},
     {.name = "state restored long after", .after = restore_state, .needs = AGED},
     {.name = "second paths of the first", .enter = by_second_paths, .needs = NEEDS_MOUNTS},
-    {.name = "second path of run unmounted", .enter = by_second_paths, .inside = lose_second_run, .needs = NEEDS_MOUNTS},
-    {.name = "second path of state unmounted", .enter = by_second_paths, .inside = lose_second_state, .needs = NEEDS_MOUNTS},
-    {.name = "restarted, run its own", .enter = with_own_run, .next = with_own_run, .needs = WITH_REDIS | NEEDS_MOUNTS},
-    {.name = "restarted, state its own", .enter = with_own_state, .next = with_own_state, .needs = WITH_REDIS | NEEDS_MOUNTS},
-    {.name = "run removed, chroot", .enter = go_apart_if_need, .outside = remove_run, .inside = jail, .needs = NEEDS_MOUNTS},
-    {.name = "state removed, chroot", .enter = go_apart_if_need, .outside = remove_state, .inside = jail, .needs = NEEDS_MOUNTS},
+    {.name = "second path of run unmounted",
+     .enter = by_second_paths,
+     .inside = lose_second_run,
+     .needs = NEEDS_MOUNTS},
+    {.name = "second path of state unmounted",
+     .enter = by_second_paths,
+     .inside = lose_second_state,
+     .needs = NEEDS_MOUNTS},
+    {.name = "restarted, run its own",
+     .enter = with_own_run,
+     .next = with_own_run,
+     .needs = WITH_REDIS | NEEDS_MOUNTS},
+    {.name = "restarted, state its own",
+     .enter = with_own_state,
+     .next = with_own_state,
+     .needs = WITH_REDIS | NEEDS_MOUNTS},
+    {.name = "run removed, chroot",
+     .enter = go_apart_if_need,
+     .outside = remove_run,
+     .inside = jail,
+     .needs = NEEDS_MOUNTS},
+    {.name = "state removed, chroot",
+     .enter = go_apart_if_need,
+     .outside = remove_state,
+     .inside = jail,
+     .needs = NEEDS_MOUNTS},
     {.name = "run removed, state mounted over",
      .enter = go_apart,
      .outside = remove_run,

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/** roots_round.h - who takes part in a round of roots.c: the first one, and those who open after it or beside it. */
+/** roots_round.h - who takes part in a round of roots.c: the first one, and those who open after it
+ * or beside it. */
 #ifndef SFID_TESTS_ROOTS_ROUND_H
 #define SFID_TESTS_ROOTS_ROUND_H
 
@@ -35,12 +36,14 @@ struct first {
     _Atomic uint64_t limit; /* of its window when it happened */
     _Atomic uint64_t tick;  /* of its last ID */
     _Atomic int64_t in_tick, ids, an_error, reports;
-    _Atomic int64_t refused_since; /* by SFID_ELEASE, each time; monotonic; 0: its last call gave an ID */
-    _Atomic int64_t clock_ns;      /* the time of day in this round, against the real one */
-    char text[300];                /* of the last event that reports a loss */
+    /* by SFID_ELEASE, each time; monotonic; 0: its last call gave an ID */
+    _Atomic int64_t refused_since;
+    _Atomic int64_t clock_ns; /* the time of day in this round, against the real one */
+    char text[300];           /* of the last event that reports a loss */
 };
 
-enum needs { NEEDS_MOUNTS = 1, NEEDS_ROOT = 2, AGED = 4, NOT_PROMISED = 8, WITH_REDIS = 16 }; /* the last: in the short form, too */
+/* the last: in the short form, too */
+enum needs { NEEDS_MOUNTS = 1, NEEDS_ROOT = 2, AGED = 4, NOT_PROMISED = 8, WITH_REDIS = 16 };
 
 struct round {
     struct place place;
@@ -70,7 +73,8 @@ struct way {
 
 static void on_event(void *user, const sfid_event *e) {
     struct first *f = user;
-    if (e->kind != SFID_EVENT_LOST && e->kind != SFID_EVENT_RENEW_FAILED && e->kind != SFID_EVENT_DISCONNECTED)
+    if (e->kind != SFID_EVENT_LOST && e->kind != SFID_EVENT_RENEW_FAILED &&
+        e->kind != SFID_EVENT_DISCONNECTED)
         return;
     snprintf(f->text, sizeof f->text, "%s", e->text);
     if (atomic_load(&f->phase) >= HAPPENED_OUTSIDE)
@@ -92,7 +96,8 @@ static sfid_options round_options(const struct round *r) {
         opt.store = NULL;
         opt.max_ahead_ms = 0;
     } else if (strcmp(r->way->store, "redis") == 0) {
-        snprintf(store, sizeof store, "redis://127.0.0.1:%d?timeout=500&connect_timeout=500", server.port);
+        snprintf(store, sizeof store, "redis://127.0.0.1:%d?timeout=500&connect_timeout=500",
+                 server.port);
         opt.ttl_ms = 3000;
         opt.heartbeat_ms = 700;
         opt.skew_budget_ms = 100;
@@ -163,7 +168,8 @@ static int be_first(void *arg) {
     return 0;
 }
 
-/* The mark of a fixed pid lies half a minute ahead, always. The clock is put forward, and it has passed. */
+/* The mark of a fixed pid lies half a minute ahead, always. The clock is put forward, and it has
+ * passed. */
 static void pass_time(const struct round *r) {
     if (strcmp(r->way->store, "fixed") == 0)
         atomic_fetch_add(&r->first->clock_ns, (int64_t)33000 * NS_PER_MS);
@@ -181,7 +187,8 @@ struct other {
     char text[300];
 };
 
-/* Opens, patiently, and generates many at once: if they are numbers of the first one's, some of these come again. */
+/* Opens, patiently, and generates many at once: if they are numbers of the first one's, some of
+ * these come again. */
 static int be_other(void *arg) {
     static int64_t ids[NEXT_IDS];
     struct other *o = arg;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Directories that are full, read-only, a symbolic link, or removed while a process draws from a page in them. Each time a
- * clear error with nothing left behind, or a generator that works: never a signal, never a link followed, never a second
- * owner of a pid. Other users' directories, and too few descriptors: proc/hostile.
+ * Directories that are full, read-only, a symbolic link, or removed while a process draws from a
+ * page in them. Each time a clear error with nothing left behind, or a generator that works: never
+ * a signal, never a link followed, never a second owner of a pid. Other users' directories, and too
+ * few descriptors: proc/hostile.
  *
  * One size. File systems of its own are mounted in a private mount namespace, which takes root.
  */
@@ -16,7 +17,8 @@ static struct told {
     atomic_int drawn, go_on;
 } * told;
 
-/* Opens app "dir" under these directories; draws above all before, or says why not. Leaves nothing behind. */
+/* Opens app "dir" under these directories; draws above all before, or says why not. Leaves nothing
+ * behind. */
 static int visit(const char *run_dir, const char *state_dir) {
     sfid_options opt = options_of("dir", 1, layout);
     opt.exhaustion = SFID_BORROW; /* a mark that lies ahead is not waited for */
@@ -37,7 +39,8 @@ static int visit(const char *run_dir, const char *state_dir) {
     }
     sfid_close(g);
     if (count_fds() != fds || !tap_wait_until(threads_are, &threads, TAP_WAIT_MS)) {
-        fprintf(stderr, "# %d descriptors, %d threads left behind\n", count_fds() - fds, count_threads() - threads);
+        fprintf(stderr, "# %d descriptors, %d threads left behind\n", count_fds() - fds,
+                count_threads() - threads);
         return 2;
     }
     return good ? 0 : 1;
@@ -67,7 +70,9 @@ static int plainly(void *arg) {
 
 /* ---- file systems ------------------------------------------------------- */
 
-static bool mount_there(const char *where, const char *flags) { return own_mounts() && mount_tmpfs(where, flags); }
+static bool mount_there(const char *where, const char *flags) {
+    return own_mounts() && mount_tmpfs(where, flags);
+}
 
 /* Fills the file system up but for some pages. */
 static int fill_but(const char *where, unsigned pages) {
@@ -78,7 +83,9 @@ static int fill_but(const char *where, unsigned pages) {
     while (write(fd, page, sizeof page) == (ssize_t)sizeof page)
         ;
     struct stat st;
-    must(fstat(fd, &st) >= 0 && ftruncate(fd, st.st_size > (off_t)pages * 4096 ? st.st_size - (off_t)pages * 4096 : 0) >= 0,
+    must(fstat(fd, &st) >= 0 &&
+             ftruncate(fd, st.st_size > (off_t)pages * 4096 ? st.st_size - (off_t)pages * 4096
+                                                            : 0) >= 0,
          "%s: %s", path, strerror(errno));
     close(fd);
     return 0;
@@ -98,8 +105,8 @@ static int on_full(void *arg) {
     unlink(path);
     const int after = visit(p->run_dir, p->state_dir);
     if (status || after || told->rc != 0) {
-        fprintf(stderr, "# full: status %d open %d; then with room: status %d open %d %s\n", status, rc, after, told->rc,
-                told->text);
+        fprintf(stderr, "# full: status %d open %d; then with room: status %d open %d %s\n", status,
+                rc, after, told->rc, told->text);
         return 1;
     }
     told->rc = rc;
@@ -132,7 +139,8 @@ static int on_filling(void *arg) {
 
 static int on_read_only(void *arg) {
     const struct plan *p = arg;
-    if (!mount_there(p->where, "size=256k") || mount(NULL, p->where, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
+    if (!mount_there(p->where, "size=256k") ||
+        mount(NULL, p->where, NULL, MS_REMOUNT | MS_RDONLY, NULL) < 0)
         return DIED;
     return visit(p->run_dir, p->state_dir);
 }
@@ -146,11 +154,15 @@ static void test_file_systems(void) {
     snprintf(where, sizeof where, "%s/mounted", dirs.shm);
     snprintf(inside, sizeof inside, "%s/inside", where);
     for (unsigned pages = 0; pages <= 10; pages++) {
-        struct plan run = {.where = where, .run_dir = inside, .state_dir = dirs.state, .pages = pages};
-        struct plan state = {.where = where, .run_dir = dirs.run, .state_dir = inside, .pages = pages};
+        struct plan run = {
+            .where = where, .run_dir = inside, .state_dir = dirs.state, .pages = pages};
+        struct plan state = {
+            .where = where, .run_dir = dirs.run, .state_dir = inside, .pages = pages};
         expect(on_full, &run, true, "run directory full but for a few pages");
         const int64_t highest = told->highest;
-        told->highest = 0; /* another state directory each time: nothing is known of IDs before, nor of its IDs later */
+        /* another state directory each time: nothing is known of IDs before, nor of its IDs
+         * later */
+        told->highest = 0;
         expect(on_full, &state, true, "state directory full but for a few pages");
         told->highest = highest;
     }
@@ -177,7 +189,8 @@ static void test_link(const char *link, const char *run_dir, bool may_work, cons
          "%s: %s", link, strerror(errno));
     struct plan p = {.run_dir = run_dir, .state_dir = dirs.state};
     expect(plainly, &p, may_work, what);
-    ok(count_entries(target) == 1 && stat(victim, &st) == 0 && st.st_size == 6, "%s: nothing happens behind it", what);
+    ok(count_entries(target) == 1 && stat(victim, &st) == 0 && st.st_size == 6,
+       "%s: nothing happens behind it", what);
     unlink(link + (link[0] == '!'));
 }
 
@@ -259,7 +272,8 @@ static int come_after(void *arg) {
     return id == told->highest ? 0 : 1;
 }
 
-/* rm -r under a process: it goes on, nobody else gets its pid, and who comes after it goes on above. */
+/* rm -r under a process: it goes on, nobody else gets its pid, and who comes after it goes on
+ * above. */
 static void test_removed(bool closing, const char *what) {
     const sfid_options opt = options_of("gone", 1, layout);
     struct plan p = {.flags = closing ? "close" : NULL};
@@ -271,7 +285,8 @@ static void test_removed(bool closing, const char *what) {
     remove_tree(dirs.run);
     is_i64(try_open(&opt), SFID_EBUSY, "%s: the pid is still taken", what);
     remove_tree(dirs.run);
-    ok(flag_wait(&told->drawn, atomic_load(&told->drawn) + 20, TAP_WAIT_MS), "%s: the process draws on", what);
+    ok(flag_wait(&told->drawn, atomic_load(&told->drawn) + 20, TAP_WAIT_MS),
+       "%s: the process draws on", what);
     atomic_store(&told->go_on, 1);
     is_i64(child_wait(child, TAP_WAIT_MS), 0, "%s: it ends well", what);
     is_i64(child_run(come_after, NULL, TAP_WAIT_MS), 0, "%s: the next one goes on above", what);
@@ -333,7 +348,8 @@ static void clean(const char *conf) {
         die("%s", command);
 }
 
-/* systemd-tmpfiles removes all that is old, here at once, but keeps out of directories that are in use. */
+/* systemd-tmpfiles removes all that is old, here at once, but keeps out of directories that are in
+ * use. */
 static void test_cleaner(void) {
     char run[100], app[120], conf[120];
     if (system("command -v systemd-tmpfiles >/dev/null") != 0) {

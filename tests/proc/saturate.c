@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * More callers than numbers: 4096 IDs a millisecond, drawn by 1, 2 and 8 threads that wait, and by 8 that are refused
- * (SFID_FAIL) and spin. Printed: how much of the layout's capacity was delivered, what it cost, how late sleepers woke.
- * Checked: no duplicate, no ID above the clock, and under SFID_FAIL a word at most one tick ahead; who waits had used up a tick,
- * and sleeps once, until the next one.
+ * More callers than numbers: 4096 IDs a millisecond, drawn by 1, 2 and 8 threads that wait, and by
+ * 8 that are refused (SFID_FAIL) and spin. Printed: how much of the layout's capacity was
+ * delivered, what it cost, how late sleepers woke. Checked: no duplicate, no ID above the clock,
+ * and under SFID_FAIL a word at most one tick ahead; who waits had used up a tick, and sleeps once,
+ * until the next one.
  *
- * Sizes: the median of 3 rounds of 0.6 s (long: 5 rounds of 3 s; sanitizer: 3 rounds of 0.2 s). The program has a
- * clock_nanosleep() of its own, which the library calls instead of the system's.
+ * Sizes: the median of 3 rounds of 0.6 s (long: 5 rounds of 3 s; sanitizer: 3 rounds of 0.2 s). The
+ * program has a clock_nanosleep() of its own, which the library calls instead of the system's.
  */
 #include "ahead.h"
 
@@ -28,7 +29,8 @@ struct worker {
 
 static _Thread_local struct worker *me;
 
-int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, struct timespec *left) {
+int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted,
+                    struct timespec *left) {
     (void)clock, (void)flags; /* the library sleeps for a time, not until one */
     if (me)
         me->sleeps++;
@@ -37,7 +39,8 @@ int clock_nanosleep(clockid_t clock, int flags, const struct timespec *wanted, s
     return nanosleep(wanted, left) == 0 ? 0 : errno;
 }
 
-/* The clock is read only when the tick has changed, or the reading would be most of what is measured. */
+/* The clock is read only when the tick has changed, or the reading would be most of what is
+ * measured. */
 static void hold_against_clock(struct worker *w, int64_t id, int64_t last) {
     if (last >= 0 && id >> w->layout->time_shift == last >> w->layout->time_shift)
         return;
@@ -69,7 +72,8 @@ static void *draw_all(void *arg) {
 static double cpu_seconds(void) {
     struct rusage u;
     getrusage(RUSAGE_SELF, &u);
-    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) + (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
+    return (double)(u.ru_utime.tv_sec + u.ru_stime.tv_sec) +
+           (double)(u.ru_utime.tv_usec + u.ru_stime.tv_usec) / 1e6;
 }
 
 struct round {
@@ -97,7 +101,8 @@ static struct round run_round(const sfid_options *opt, unsigned threads, uint64_
     sfid_status_info st = {0};
     sfid *g = open_or_die(opt);
     for (unsigned i = 0; i < threads; i++) {
-        workers[i] = (struct worker){.g = g, .layout = opt->layout, .stop = &stop, .spins = opt->exhaustion == SFID_FAIL};
+        workers[i] = (struct worker){
+            .g = g, .layout = opt->layout, .stop = &stop, .spins = opt->exhaustion == SFID_FAIL};
         log_start(&workers[i].log, (ms + 500) * PER_TICK, 1, (uint64_t)opt->pid, "thread-%u", i);
     }
     const double cpu = cpu_seconds();
@@ -138,16 +143,20 @@ static void report(const char *what, unsigned threads, const struct round *round
         ahead = rounds[i].ahead_ms > ahead ? rounds[i].ahead_ms : ahead;
     }
     const int64_t middle = median(delivered, n), cpu_middle = median(cpu, n);
-    diag("figure: %s, %u threads: %.1f %% of capacity (median of %zu; worst %.1f), %.1f %% of a CPU; latest return %.3f ms into "
-         "its tick; "
-         "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused, %" PRIu64 " waited and slept %" PRIu64 " times",
-         what, threads, (double)middle / 10, n, (double)delivered[0] / 10, (double)cpu_middle / 10, (double)overshoot / 1000, ahead,
-         refused, waits, sleeps);
-    ok(ids >= PER_TICK * (waits / threads), "%s, %u threads: a tick is used up before any of them waits (%" PRIu64 " IDs)", what, threads,
-       ids);
+    diag(
+        "figure: %s, %u threads: %.1f %% of capacity (median of %zu; worst %.1f), %.1f %% of a CPU; latest return %.3f ms into "
+        "its tick; "
+        "word at most %" PRIi64 " ms ahead, %" PRIu64 " calls refused, %" PRIu64
+        " waited and slept %" PRIu64 " times",
+        what, threads, (double)middle / 10, n, (double)delivered[0] / 10, (double)cpu_middle / 10,
+        (double)overshoot / 1000, ahead, refused, waits, sleeps);
+    ok(ids >= PER_TICK * (waits / threads),
+       "%s, %u threads: a tick is used up before any of them waits (%" PRIu64 " IDs)", what,
+       threads, ids);
     ok(sleeps <= 2 * waits, "%s, %u threads: a call that waits sleeps once", what, threads);
     /* The clock of one that is interrupted as it looks is old when it sleeps. */
-    ok(2 * long_sleeps <= sleeps, "%s, %u threads: until the next tick (%" PRIu64 " times longer)", what, threads, long_sleeps);
+    ok(2 * long_sleeps <= sleeps, "%s, %u threads: until the next tick (%" PRIu64 " times longer)",
+       what, threads, long_sleeps);
 }
 
 static void saturate(sfid_exhaustion exhaustion, const char *what, unsigned threads) {
@@ -175,7 +184,8 @@ static void saturate(sfid_exhaustion exhaustion, const char *what, unsigned thre
     }
     is_u64(early, 0, "%s, %u threads: no ID lies above a clock read after its call", what, threads);
     ok(end_ahead <= 1, "%s, %u threads: the word ends at most one tick ahead", what, threads);
-    ok(ahead >= 0 && ahead <= 1, "%s, %u threads: the word is never more than one tick ahead", what, threads);
+    ok(ahead >= 0 && ahead <= 1, "%s, %u threads: the word is never more than one tick ahead", what,
+       threads);
 }
 
 int main(void) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Page and mark of a pid that do not belong together: the state directory was restored from a copy of some earlier moment, or
- * the run directory is one that was used before another one. Each life begins above all before, in the same tick, whichever of
- * the two is out of date, and whether it was closed or killed.
+ * Page and mark of a pid that do not belong together: the state directory was restored from a copy
+ * of some earlier moment, or the run directory is one that was used before another one. Each life
+ * begins above all before, in the same tick, whichever of the two is out of date, and whether it
+ * was closed or killed.
  */
 #include "support/local.h"
 
@@ -39,7 +40,8 @@ static void lives(bool killed) {
 static void next_is_above(bool killed, const char *what) {
     const int64_t before = life->highest;
     lives(killed);
-    if (!ok(life->first > before && life->last > life->first, "%s: the next IDs are above all before", what))
+    if (!ok(life->first > before && life->last > life->first,
+            "%s: the next IDs are above all before", what))
         diag("%" PRId64 " after %" PRId64 ", %s", life->first, before, life->text);
 }
 

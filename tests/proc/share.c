@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that share a page: one pid, one order, one descriptor and no thread for who joins, a keeper when it is needed; the
- * last one out gives the pid back with the exact position, so that lives one after another leave no gap, however they end; one
- * that never keeps; terms that differ; a fixed pid; others that do not share; forked children; directories that are removed.
+ * Processes that share a page: one pid, one order, one descriptor and no thread for who joins, a
+ * keeper when it is needed; the last one out gives the pid back with the exact position, so that
+ * lives one after another leave no gap, however they end; one that never keeps; terms that differ;
+ * a fixed pid; others that do not share; forked children; directories that are removed.
  */
 #include "support/lives.h"
 
@@ -30,7 +31,9 @@ static void lose(const char *root, const char *app) {
 /* ---- two processes -------------------------------------------------------- */
 
 /* A keeper's thread has this name once it has sat down. */
-static bool is_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
+static bool is_keeper(void *process) {
+    return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0;
+}
 
 static struct holder *keeper_start(const sfid_options *opt) {
     struct holder *h = holder_start(opt, true);
@@ -53,12 +56,14 @@ static void in_one_order(void) {
     ok(h->first > 0 && one(g) > h->first, "an ID is above those that the other process had before");
     is_i64(count_threads(), threads, "no thread is started");
     is_i64(count_fds(), fds + 1 + fds_of_a_lock(tap_tmpdir()), "one descriptor more is open");
-    ok(sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "the status says that the page is shared");
+    ok(sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0,
+       "the status says that the page is shared");
     is_i64(holder_end(h, false), 0, "the other closes");
     ok(one(g) > h->last, "and this one goes on above");
     sfid *again = open_or_die(&opt);
     const int64_t next = one(again);
-    ok(sfid_pid(again) == 0 && next > 0 && one(g) > next, "two handles of one process share as well");
+    ok(sfid_pid(again) == 0 && next > 0 && one(g) > next,
+       "two handles of one process share as well");
     sfid_close(again);
     ok(one(g) > next, "and one of them may be closed");
     sfid_close(g);
@@ -70,7 +75,8 @@ static void hear(void *keeps, const sfid_event *e) {
         atomic_store((atomic_int *)keeps, 1);
 }
 
-/* Counted again and again: a thread that finds another keeper ends at once. One with events has its name before it has sat down. */
+/* Counted again and again: a thread that finds another keeper ends at once. One with events has its
+ * name before it has sat down. */
 static void joins_without_a_thread(bool with_events) {
     const sfid_options opt = shared("threads");
     sfid_options first = opt;
@@ -86,22 +92,26 @@ static void joins_without_a_thread(bool with_events) {
         more += count_threads() > threads;
         sfid_close(g);
     }
-    is_u64(more, 0, "%d opens beside it%s start no thread", JOINS, with_events ? ", which has events," : "");
+    is_u64(more, 0, "%d opens beside it%s start no thread", JOINS,
+           with_events ? ", which has events," : "");
     is_i64(holder_end(h, false), 0, "it closes");
 }
 
 /* Tries until there is no ID. Returns the code; *last becomes the last ID. */
 static int64_t use_up(sfid *g, int64_t *last) {
     int64_t id, since = mono_ns();
-    for (struct patience p = {0}; (id = sfid_try_next(g)) >= 0 && patient(&p, TAP_WAIT_MS); nap_us(1000)) {
+    for (struct patience p = {0}; (id = sfid_try_next(g)) >= 0 && patient(&p, TAP_WAIT_MS);
+         nap_us(1000)) {
         *last = id;
         since = mono_ns();
     }
-    /* Asked at half of the window, and seconds ago since this thread was late, the keeper was lost. */
+    /* Asked at half of the window, and seconds ago since this thread was late, the keeper was
+     * lost. */
     return id == SFID_ELEASE && mono_ns() - since > 1000 * (int64_t)NS_PER_MS ? SFID_EAGAIN : id;
 }
 
-/* The other process, which has opened first, ends. Nothing but try is called here, and the window is 0.3 s. */
+/* The other process, which has opened first, ends. Nothing but try is called here, and the window
+ * is 0.3 s. */
 static void keeps_in_need(bool killed, bool asks_status) {
     sfid_options opt = local_options("in-need", "local?share=1&lead_ms=300", &layout);
     opt.max_ahead_ms = 0;
@@ -112,9 +122,11 @@ static void keeps_in_need(bool killed, bool asks_status) {
     sfid_status_info st;
     holder_end(h, killed);
     ok(use_up(g, &last) == SFID_EAGAIN && count_threads() == threads,
-       "the keeper's process has %s: a call that may not sleep starts none", killed ? "been killed" : "closed");
+       "the keeper's process has %s: a call that may not sleep starts none",
+       killed ? "been killed" : "closed");
     const int64_t id = asks_status ? sfid_status(g, &st) : sfid_next(g);
-    ok(id >= 0 && tap_wait_until(keeps_here, g, TAP_WAIT_MS), "%s starts one", asks_status ? "sfid_status()" : "sfid_next()");
+    ok(id >= 0 && tap_wait_until(keeps_here, g, TAP_WAIT_MS), "%s starts one",
+       asks_status ? "sfid_status()" : "sfid_next()");
     is_i64(count_threads(), threads + 1, "it is the only thread");
     ok(next_within(g, TAP_WAIT_MS) > last, "and IDs go on");
     sfid_close(g);
@@ -142,9 +154,11 @@ struct hogging {
     _Atomic int *may_end; /* -1 until it has opened */
 };
 
-/* The window is 0.3 s: IDs go on only if the other process's thread extends it, for calls of this one alone. */
+/* The window is 0.3 s: IDs go on only if the other process's thread extends it, for calls of this
+ * one alone. */
 static void joins(void) {
-    sfid_options keeping = local_options("joins", "local?share=1&lead_ms=300", &layout), opt = keeping;
+    sfid_options keeping = local_options("joins", "local?share=1&lead_ms=300", &layout),
+                 opt = keeping;
     keeping.max_ahead_ms = opt.max_ahead_ms = 0;
     opt.share = 2;
     const int threads = threads_before();
@@ -154,8 +168,10 @@ static void joins(void) {
     sfid_status_info st;
     int64_t last = h->first;
     unsigned failed = 0;
-    ok(sfid_pid(g) == h->pid && sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0, "beside another it has its pid");
-    for (const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS; mono_ns() < until; nap_us(1000)) {
+    ok(sfid_pid(g) == h->pid && sfid_status(g, &st) == 0 && st.shared == 1 && st.keeper_here == 0,
+       "beside another it has its pid");
+    for (const int64_t until = mono_ns() + 1500 * (int64_t)NS_PER_MS; mono_ns() < until;
+         nap_us(1000)) {
         const int64_t id = next_within(g, TAP_WAIT_MS);
         failed += id <= last;
         last = id;
@@ -165,13 +181,15 @@ static void joins(void) {
     holder_end(h, true);
     sfid *again;
     const int rc = sfid_open(&again, &opt); /* the window lasts, unless the machine is slow */
-    ok((rc == 0 || rc == SFID_ELEASE) && count_threads() == threads, "nor does another handle where nobody keeps");
+    ok((rc == 0 || rc == SFID_ELEASE) && count_threads() == threads,
+       "nor does another handle where nobody keeps");
     sfid_close(again);
     ok(use_up(g, &last) < 0 && sfid_next(g) < 0 && sfid_status(g, &st) == 0 && st.window_ms == 0,
        "the other is killed: IDs end with the window");
     is_i64(count_threads(), threads, "without a thread still");
     h = holder_start(&keeping, true);
-    ok(h->rc == 0 && next_within(g, TAP_WAIT_MS) > h->first, "they go on when somebody keeps again");
+    ok(h->rc == 0 && next_within(g, TAP_WAIT_MS) > h->first,
+       "they go on when somebody keeps again");
     sfid_close(g);
     is_i64(holder_end(h, false), 0, "and the last one out gives the pid back");
     keeping.store = "local?share=1&lead_ms=60000"; /* its window does not end before the call */
@@ -272,7 +290,8 @@ static void terms(void) {
 
 static bool draws_in_more_windows(void *g) {
     sfid_status_info st;
-    return sfid_status(g, &st) == 0 && sfid_try_next(g) > 0 && st.renewals >= 2; /* the status may start a keeper */
+    /* the status may start a keeper */
+    return sfid_status(g, &st) == 0 && sfid_try_next(g) > 0 && st.renewals >= 2;
 }
 
 /* It also counts when its process has ended, and another one keeps the page. */
@@ -285,8 +304,10 @@ static void window_of_the_first(void) {
     sfid *g = open_or_die(&opt), *wide = open_or_die(&other);
     sfid_status_info st = {.window_ms = -1};
     sfid_close(g);
-    const bool renews = tap_wait_until(draws_in_more_windows, wide, TAP_WAIT_MS) && sfid_status(wide, &st) == 0;
-    ok(renews && st.window_ms <= 601, "it keeps to that window: %" PRId64 " ms are left", st.window_ms);
+    const bool renews =
+        tap_wait_until(draws_in_more_windows, wide, TAP_WAIT_MS) && sfid_status(wide, &st) == 0;
+    ok(renews && st.window_ms <= 601, "it keeps to that window: %" PRId64 " ms are left",
+       st.window_ms);
     sfid_close(wide);
 }
 
@@ -300,7 +321,8 @@ static void fixed_pid(void) {
     holder_end(h, false);
     sfid_close(g);
     g = open_or_die(&alone);
-    refused(&opt, SFID_EBUSY, "pid 7", "and a process that would share it, beside one that does not");
+    refused(&opt, SFID_EBUSY, "pid 7",
+            "and a process that would share it, beside one that does not");
     sfid_close(g);
 }
 
@@ -316,7 +338,8 @@ static void beside_others(void) {
     sfid_close(g);
     own = open_or_die(&alone);
     const int64_t second = one(own);
-    ok(sfid_pid(own) == 0 && second > first, "when the last one is out, the pid is free, and goes on above");
+    ok(sfid_pid(own) == 0 && second > first,
+       "when the last one is out, the pid is free, and goes on above");
     g = open_or_die(&opt);
     ok(sfid_pid(g) == 1 && one(g) > 0, "processes that share then have another one");
     sfid_close(own);
@@ -349,7 +372,8 @@ static void forked(void) {
     const pid_t child = child_start(draw_as_child, (void *)go_on);
     sfid_close(inherited);
     sfid *g = open_or_die(&opt);
-    ok(sfid_pid(g) == 0 && one(g) > before, "a child goes on with the page, and its parent joins it again");
+    ok(sfid_pid(g) == 0 && one(g) > before,
+       "a child goes on with the page, and its parent joins it again");
     atomic_store(go_on, 1);
     is_i64(child_wait(child, TAP_WAIT_MS), 0, "the child generates and closes");
     ok(one(g) > before, "and the parent goes on");
@@ -358,7 +382,8 @@ static void forked(void) {
 
 /* ---- directories that are gone ---------------------------------------------- */
 
-/* The mark shows who is the last one then. With a mark that stays ahead, the next one would have no ID yet. */
+/* The mark shows who is the last one then. With a mark that stays ahead, the next one would have no
+ * ID yet. */
 static void ends_without_a_page(void) {
     sfid_options opt = options_of("ended", 5, &layout);
     opt.share = 1;
@@ -382,7 +407,8 @@ static void without_directories(void) {
     const int64_t first = one(g);
     lose(dirs.run, "gone");
     sfid *other = open_or_die(&opt);
-    ok(sfid_pid(other) == 1 && one(other) > 0, "the run directory is gone: a newcomer has another pid");
+    ok(sfid_pid(other) == 1 && one(other) > 0,
+       "the run directory is gone: a newcomer has another pid");
     nap_us(500000);
     ok(one(g) > first, "and the others go on");
     sfid_close(other);

@@ -1,20 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Processes that use up the ticks of a page that others share. A polite one, which wants an ID each 2 ms, finds no tick used up
- * once it has moved on to the next page, and its IDs go on increasing. Four hogs use more pages than one where pids allow it,
- * and have one page's rate where there is only one. Threads and lanes of a process that moves on while they generate: each ID is above
- * all that the process had before it was asked for. A child forked before goes on, and moves on by itself. Hogs that borrow have
- * IDs all the time: the next page has those of the ticks that they have reached.
+ * Processes that use up the ticks of a page that others share. A polite one, which wants an ID each
+ * 2 ms, finds no tick used up once it has moved on to the next page, and its IDs go on increasing.
+ * Four hogs use more pages than one where pids allow it, and have one page's rate where there is
+ * only one. Threads and lanes of a process that moves on while they generate: each ID is above all
+ * that the process had before it was asked for. A child forked before goes on, and moves on by
+ * itself. Hogs that borrow have IDs all the time: the next page has those of the ticks that they
+ * have reached.
  *
  * Prints the table: rates and p99 with 1, 2 and 4 pages.
  *
- * Sizes: 3 s a row at least, 30 processes with threads that move on (long: 20 s, 300; sanitizer: 2 s, 5).
+ * Sizes: 3 s a row at least, 30 processes with threads that move on (long: 20 s, 300; sanitizer: 2
+ * s, 5).
  */
 #include "support/local.h"
 
 #include <sfid/lane.h>
 
-#define LAYOUT "34:12:14/100ms" /* 164 numbers a millisecond: few enough for a hog in a slow process */
+/* 164 numbers a millisecond: few enough for a hog in a slow process */
+#define LAYOUT "34:12:14/100ms"
 #define STORE "local?share=1"
 
 enum { HOGS = 4, LOG_ROOM = 1 << 23, MOST_WAITS = 1 << 16, TICK_MS = 100, PAUSE_US = 2000 };
@@ -27,11 +31,14 @@ static struct scene {
     int64_t pid_max;
     _Atomic int ready, go, end;
     _Atomic int64_t drawn[HOGS], errors, an_error, disorder;
-    _Atomic int64_t longest_gap_ms;       /* of a hog without an ID, without what its machine stood still */
-    _Atomic int64_t hog_pid;              /* of the last ID of any hog */
-    _Atomic uint32_t pages;               /* bit p: a hog has had an ID with pid p */
-    _Atomic int64_t polite_ids, apart_at; /* apart_at: the polite one's count when its pid was no hog's */
-    _Atomic uint64_t slept, slept_before; /* its calls that slept, and those of them up to apart_at */
+    /* of a hog without an ID, without what its machine stood still */
+    _Atomic int64_t longest_gap_ms;
+    _Atomic int64_t hog_pid; /* of the last ID of any hog */
+    _Atomic uint32_t pages;  /* bit p: a hog has had an ID with pid p */
+    /* apart_at: the polite one's count when its pid was no hog's */
+    _Atomic int64_t polite_ids, apart_at;
+    /* its calls that slept, and those of them up to apart_at */
+    _Atomic uint64_t slept, slept_before;
     int64_t waits[MOST_WAITS];
 } * scene;
 
@@ -39,7 +46,8 @@ static sfid_options options(void) {
     sfid_options opt = local_options(scene->app, STORE, &layout);
     opt.pid_min = 1;
     opt.pid_max = scene->pid_max;
-    opt.open_timeout_ms = TAP_WAIT_MS; /* after a fifth of it a page that is being begun counts as stuck: there may be no other */
+    /* after a fifth of it a page that is being begun counts as stuck: there may be no other */
+    opt.open_timeout_ms = TAP_WAIT_MS;
     if (borrowed_ms) {
         opt.exhaustion = SFID_BORROW;
         opt.max_ahead_ms = borrowed_ms;
@@ -163,11 +171,13 @@ struct row {
 
 /* Has all happened that this row shows? A busy machine takes longer. */
 static bool is_settled(int hogs, bool with_polite, int pages) {
-    const int used = __builtin_popcount(atomic_load(&scene->pages)), wanted = hogs < pages ? hogs : pages;
+    const int used = __builtin_popcount(atomic_load(&scene->pages)),
+              wanted = hogs < pages ? hogs : pages;
     if (with_polite && pages == 1)
         return atomic_load(&scene->slept) > 0;
     if (with_polite)
-        return atomic_load(&scene->apart_at) != 0 && atomic_load(&scene->polite_ids) >= atomic_load(&scene->apart_at) + SETTLED_IDS;
+        return atomic_load(&scene->apart_at) != 0 &&
+               atomic_load(&scene->polite_ids) >= atomic_load(&scene->apart_at) + SETTLED_IDS;
     return used >= (wanted > 3 ? 3 : wanted);
 }
 
@@ -187,11 +197,13 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     const int64_t begin = mono_ns();
     atomic_store(&scene->go, 1);
     const int64_t least = begin + (int64_t)sized(3, 20, 2) * 1000 * NS_PER_MS;
-    for (struct patience p = {0}; mono_ns() < least || (!is_settled(hogs, with_polite, pages) && patient(&p, TAP_WAIT_MS));)
+    for (struct patience p = {0};
+         mono_ns() < least || (!is_settled(hogs, with_polite, pages) && patient(&p, TAP_WAIT_MS));)
         nap_us(1000);
     for (int i = 0; i < hogs; i++)
         row.hogs_rate += atomic_load(&scene->drawn[i]);
-    row.hogs_rate = row.hogs_rate * 1000 / ((mono_ns() - begin) / NS_PER_MS); /* the time is read last: they go on drawing */
+    /* the time is read last: they go on drawing */
+    row.hogs_rate = row.hogs_rate * 1000 / ((mono_ns() - begin) / NS_PER_MS);
     atomic_store(&scene->end, 1);
     for (int i = 0; i < hogs; i++)
         bad += child_wait(children[i], TAP_WAIT_MS) != 0;
@@ -205,12 +217,15 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
     }
     row.ids = (int64_t)settled;
     row.slept = (int64_t)(scene->slept - scene->slept_before);
-    diag("figure: %d hog%s%s, %d page%s: %.2f million IDs/s (one page: %.2f), %d pages used", hogs, hogs == 1 ? "" : "s",
-         with_polite ? " and a polite one" : "", pages, pages == 1 ? "" : "s", (double)row.hogs_rate / 1e6,
-         (double)(layout.max_seq + 1) * (1000.0 / TICK_MS) / 1e6, __builtin_popcount(scene->pages));
+    diag("figure: %d hog%s%s, %d page%s: %.2f million IDs/s (one page: %.2f), %d pages used", hogs,
+         hogs == 1 ? "" : "s", with_polite ? " and a polite one" : "", pages, pages == 1 ? "" : "s",
+         (double)row.hogs_rate / 1e6, (double)(layout.max_seq + 1) * (1000.0 / TICK_MS) / 1e6,
+         __builtin_popcount(scene->pages));
     if (with_polite)
-        diag("figure: polite: %zu IDs, the first %zu with the hog's pid; then p50 %.3f ms, p99 %.3f ms, %" PRIi64 " calls slept", n,
-             from, (double)row.p50 / 1e6, (double)row.p99 / 1e6, row.slept);
+        diag(
+            "figure: polite: %zu IDs, the first %zu with the hog's pid; then p50 %.3f ms, p99 %.3f ms, %" PRIi64
+            " calls slept",
+            n, from, (double)row.p50 / 1e6, (double)row.p99 / 1e6, row.slept);
     is_i64(bad, 0, "%s: all end well", scene->app);
     if (!is_i64(scene->errors, 0, "%s: no call fails", scene->app))
         diag("one got %" PRIi64, scene->an_error);
@@ -220,10 +235,12 @@ static struct row play(const char *app, int hogs, bool with_polite, int pages) {
 }
 
 static void beside_a_hog(void) {
-    const struct row one = play("beside", 1, true, 1), two = play("beside", 1, true, 2), four = play("beside", 1, true, 4);
+    const struct row one = play("beside", 1, true, 1), two = play("beside", 1, true, 2),
+                     four = play("beside", 1, true, 4);
     ok(one.slept > 0, "with one page, a hog makes the polite one wait");
     ok(two.ids >= SETTLED_IDS && four.ids >= SETTLED_IDS, "with more they have a page each, soon");
-    ok(two.slept <= two.ids / 100 && four.slept <= four.ids / 100, "then the polite one finds no tick used up");
+    ok(two.slept <= two.ids / 100 && four.slept <= four.ids / 100,
+       "then the polite one finds no tick used up");
 }
 
 static void four_hogs(void) {
@@ -241,7 +258,8 @@ static void borrowing(void) {
     borrowed_ms = 5000;
     play("borrow", 3, false, 4);
     borrowed_ms = 0;
-    in_time((struct took){scene->longest_gap_ms, 0}, 4000, "none of them waits until its clock is where another page was");
+    in_time((struct took){scene->longest_gap_ms, 0}, 4000,
+            "none of them waits until its clock is where another page was");
 }
 
 /* ---- threads on the way ------------------------------------------------------ */
@@ -267,8 +285,10 @@ static void *move_along(void *arg) {
     int64_t last = 0;
     must(m->number != 0 || sfid_lane_open(&lane, m->g) >= 0, "no lane");
     struct patience p = {0};
-    for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && patient(&p, TAP_WAIT_MS); left -= atomic_load(m->moved) != 0) {
-        const int64_t before = lane ? last : atomic_load(m->highest), id = lane ? sfid_lane_next(lane) : sfid_next(m->g);
+    for (unsigned left = 2000; left > 0 && !idlog_full(&m->log) && patient(&p, TAP_WAIT_MS);
+         left -= atomic_load(m->moved) != 0) {
+        const int64_t before = lane ? last : atomic_load(m->highest),
+                      id = lane ? sfid_lane_next(lane) : sfid_next(m->g);
         last = id;
         if (id <= before)
             atomic_fetch_add(m->wrong, 1);
@@ -293,8 +313,10 @@ static int move_with_threads(void *arg) {
     let_threads_start();
     const pid_t child = life % 4 == 0 ? fork() : 1; /* goes on with its parent's handle */
     for (unsigned i = 0; i < THREADS; i++) {
-        movers[i] = (struct mover){.g = g, .pid = pid, .number = i, .highest = &highest, .wrong = &wrong, .moved = &moved};
-        log_start(&movers[i].log, 1 << 20, 1, IDLOG_ANY_PID, "move-%" PRIi64 "-%d-%u", life, child == 0, i);
+        movers[i] = (struct mover){
+            .g = g, .pid = pid, .number = i, .highest = &highest, .wrong = &wrong, .moved = &moved};
+        log_start(&movers[i].log, 1 << 20, 1, IDLOG_ANY_PID, "move-%" PRIi64 "-%d-%u", life,
+                  child == 0, i);
         start_thread(&movers[i].thread, move_along, &movers[i]);
     }
     for (unsigned i = 0; i < THREADS; i++)
@@ -323,9 +345,11 @@ static void on_the_way(void) {
         }
     }
     atomic_store(&scene->end, 1);
-    is_i64(child_wait(taker, TAP_WAIT_MS) + scene->errors, 0, "one that cannot move on uses all that it gets");
+    is_i64(child_wait(taker, TAP_WAIT_MS) + scene->errors, 0,
+           "one that cannot move on uses all that it gets");
     is_u64(bad, 0, "%" PRIi64 " processes with threads beside a hog end well", lives);
-    is_u64(disorder, 0, "each of their IDs is above all that the process had before it was asked for");
+    is_u64(disorder, 0,
+           "each of their IDs is above all that the process had before it was asked for");
     ok(stayed < 3, "they move on while their threads generate (%u did not)", stayed);
     judge(QUICK, "per-file", UINT64_MAX, "on the way");
 }

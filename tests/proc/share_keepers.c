@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The keeper of a shared page is killed, or stopped, again and again. The other processes generate without one error, and the
- * next one keeps. A stopped keeper that goes on harms nobody, wherever it was stopped: at each system call of a renewal it is
- * held for three windows, while another keeps. With all four seats taken by stopped keepers IDs end with the window; when one
- * of them goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and after a kill.
+ * The keeper of a shared page is killed, or stopped, again and again. The other processes generate
+ * without one error, and the next one keeps. A stopped keeper that goes on harms nobody, wherever
+ * it was stopped: at each system call of a renewal it is held for three windows, while another
+ * keeps. With all four seats taken by stopped keepers IDs end with the window; when one of them
+ * goes on, so do IDs. Processes whose calls may not sleep get IDs or SFID_EAGAIN, idle or not, and
+ * after a kill.
  *
- * Sizes: 6 kills, 6 stops in turn (long: 100 each), every 7th stop at system calls around a renewal (long: each; sanitizer:
- * every 11th). The window is 0.4 s.
+ * Sizes: 6 kills, 6 stops in turn (long: 100 each), every 7th stop at system calls around a renewal
+ * (long: each; sanitizer: every 11th). The window is 0.4 s.
  */
 #include "draw/generator.h"
 #include "support/local.h"
@@ -22,8 +24,9 @@
 enum { LEAD_MS = 400, WORKERS = 7, LOG_ROOM = 1 << 17, SEATS = 4, MOST_STOPS = 40 };
 
 /*
- * NEXT_MS: a keeper that is dead or stopped has a successor within less. A call that may not sleep gives it up after twice that
- * time, and then says SFID_ELEASE. AT_ONCE_MS: a keeper that rests renews when it is asked, and not after a second.
+ * NEXT_MS: a keeper that is dead or stopped has a successor within less. A call that may not sleep
+ * gives it up after twice that time, and then says SFID_ELEASE. AT_ONCE_MS: a keeper that rests
+ * renews when it is asked, and not after a second.
  */
 enum { NEXT_MS = 1000, AT_ONCE_MS = 500 };
 
@@ -37,7 +40,8 @@ static struct worker {
 
 static pid_t process_of[WORKERS];
 static _Atomic int64_t *highest;
-static struct worst *longest; /* time without an ID, of any worker that wants one and may not fail */
+/* time without an ID, of any worker that wants one and may not fail */
+static struct worst *longest;
 static int64_t errors_before; /* of workers that were killed */
 
 /* ---- a worker ------------------------------------------------------------- */
@@ -78,7 +82,8 @@ static int work(void *arg) {
 }
 
 static void start(int i) {
-    errors_before += process_of[i] > 0 ? atomic_load(&workers[i].errors) : 0; /* killed, it is started again */
+    /* killed, it is started again */
+    errors_before += process_of[i] > 0 ? atomic_load(&workers[i].errors) : 0;
     memset((void *)&workers[i], 0, sizeof workers[i]);
     workers[i].pid = -1;
     process_of[i] = child_start(work, &workers[i]);
@@ -89,7 +94,8 @@ static bool has_drawn(void *arg) { return atomic_load(&((struct worker *)arg)->d
 static void start_all(int n) {
     for (int i = 0; i < n; i++) {
         start(i);
-        must(tap_wait_until(has_drawn, &workers[i], TAP_WAIT_MS), "a worker does not draw: %" PRIi64, workers[i].an_error);
+        must(tap_wait_until(has_drawn, &workers[i], TAP_WAIT_MS),
+             "a worker does not draw: %" PRIi64, workers[i].an_error);
     }
 }
 
@@ -109,7 +115,8 @@ static int64_t errors(void) {
     for (int i = 0; i < WORKERS; i++) {
         n += atomic_load(&workers[i].errors);
         if (atomic_load(&workers[i].errors))
-            diag("worker %d: %" PRIi64 ", its pid %" PRIi64, i, atomic_load(&workers[i].an_error), atomic_load(&workers[i].pid));
+            diag("worker %d: %" PRIi64 ", its pid %" PRIi64, i, atomic_load(&workers[i].an_error),
+                 atomic_load(&workers[i].pid));
     }
     return n;
 }
@@ -124,12 +131,15 @@ struct search {
 static bool somebody_keeps(void *arg) {
     struct search *s = arg;
     for (s->found = WORKERS - 1; s->found >= 0; s->found--)
-        if (!s->skip[s->found] && process_of[s->found] > 0 && atomic_load(&workers[s->found].keeps) == 1)
+        if (!s->skip[s->found] && process_of[s->found] > 0 &&
+            atomic_load(&workers[s->found].keeps) == 1)
             return true;
     return false;
 }
 
-static int keeper_beside(struct search *s) { return tap_wait_until(somebody_keeps, s, TAP_WAIT_MS) ? s->found : -1; }
+static int keeper_beside(struct search *s) {
+    return tap_wait_until(somebody_keeps, s, TAP_WAIT_MS) ? s->found : -1;
+}
 
 static void nobody_waited(const char *what) {
     in_time(worst_of(longest), NEXT_MS, "%s: and none waits for long", what);
@@ -173,13 +183,16 @@ static void stopped(void) {
         nap_us(50000);
     }
     is_u64(missing, 0, "stopped: another keeps each time");
-    is_i64(errors(), 0, "stopped: no call of another process fails, and none of its own when it goes on");
+    is_i64(errors(), 0,
+           "stopped: no call of another process fails, and none of its own when it goes on");
     nobody_waited("stopped");
     end_all();
 }
 
 /* An ID that the window with this limit did not allow. */
-static bool goes_on(void *limit) { return id_tick(&layout, atomic_load(highest)) >= *(uint64_t *)limit; }
+static bool goes_on(void *limit) {
+    return id_tick(&layout, atomic_load(highest)) >= *(uint64_t *)limit;
+}
 
 /* A look at the page from this process, which never keeps it. */
 static uint64_t limit_seen(const sfid *g, bool *over) {
@@ -221,14 +234,16 @@ static void seats(void) {
             atomic_store(&workers[w].may_fail, 1);
         stop_keeper(&awake, last = k);
     }
-    /* Who says that it keeps may have lost its seat a moment ago. Then somebody else keeps, and is stopped too. */
+    /* Who says that it keeps may have lost its seat a moment ago. Then somebody else keeps, and is
+     * stopped too. */
     for (int n = SEATS; n < WORKERS && is_extended(g, &limit); n++) {
         const int k = n < WORKERS - 1 ? keeper_beside(&awake) : -1;
         if (k < 0)
             break;
         stop_keeper(&awake, last = k);
     }
-    is_u64(limit_seen(g, &over), limit, "with every seat's keeper stopped, nobody extends the window");
+    is_u64(limit_seen(g, &over), limit,
+           "with every seat's keeper stopped, nobody extends the window");
     ok(over && !goes_on(&limit), "and IDs end with it");
     sfid_close(g);
     kill(process_of[last], SIGCONT);
@@ -254,7 +269,8 @@ static int try_alone(void *arg) {
     for (int64_t last = 0; !atomic_load(&w->may_end); nap_us(500)) {
         const int ready = sfid_ready(g);
         const int64_t id = sfid_try_next(g);
-        const bool refused = !ready || (id < 0 && id != SFID_EAGAIN), given_up = tap_now_ms() - since_ms > NEXT_MS;
+        const bool refused = !ready || (id < 0 && id != SFID_EAGAIN),
+                   given_up = tap_now_ms() - since_ms > NEXT_MS;
         if ((refused && !given_up) || (id > 0 && id <= last)) {
             atomic_fetch_add(&w->errors, 1);
             atomic_store(&w->an_error, id);
@@ -296,7 +312,8 @@ static void tried(void) {
     process_of[k >= 0 ? k : 0] = 0;
     nap_us(1000L * LEAD_MS);
     struct drawing_on other = {&workers[k == 0], atomic_load(&workers[k == 0].drawn) + LEAD_MS / 4};
-    ok(tap_wait_until(has_drawn_on, &other, TAP_WAIT_MS), "when it is killed the other one goes on");
+    ok(tap_wait_until(has_drawn_on, &other, TAP_WAIT_MS),
+       "when it is killed the other one goes on");
     is_i64(errors(), 0, "no call fails but with SFID_EAGAIN, and sfid_ready() says so");
     nobody_waited("calls that may not sleep");
     end_all();
@@ -316,7 +333,8 @@ static void after_idling(bool with_events) {
     int64_t id = sfid_next(g), failed = 0;
     nap_us(3700000);
     /* The keeper may be about to rest. */
-    ok(tap_wait_until(is_ready, g, TAP_WAIT_MS), "idle past the window%s: ready all the same", with_events ? ", with events" : "");
+    ok(tap_wait_until(is_ready, g, TAP_WAIT_MS), "idle past the window%s: ready all the same",
+       with_events ? ", with events" : "");
     const int64_t begin_ms = tap_now_ms();
     struct patience p = {0};
     while ((id = sfid_next(g)) < 0 && patient(&p, TAP_WAIT_MS))
@@ -348,16 +366,21 @@ static void without_directories(void) {
     int64_t wrong = 0;
     for (int i = 0; i < 500; i++, nap_us(1000))
         wrong += sfid_try_next(g) != SFID_ELEASE || sfid_ready(g) != 0;
-    is_i64(wrong, 0, "the directories are gone: SFID_ELEASE once the window is over, and sfid_ready() says 0");
+    is_i64(
+        wrong, 0,
+        "the directories are gone: SFID_ELEASE once the window is over, and sfid_ready() says 0");
     sfid_close(g);
 }
 
 /* ---- late writes ------------------------------------------------------------ */
 
 /* It has its name a moment after it says that it keeps. */
-static bool has_keeper(void *process) { return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0; }
+static bool has_keeper(void *process) {
+    return thread_named(*(pid_t *)process, "sfid-keeper", NULL) != 0;
+}
 
-/* Holds the keeper's thread at its n-th stop, for three windows. False if nobody else keeps meanwhile. */
+/* Holds the keeper's thread at its n-th stop, for three windows. False if nobody else keeps
+ * meanwhile. */
 static bool held_at(unsigned n) {
     struct search any = {.found = 0}, others = {.skip = {true}};
     int count = 0;
@@ -393,8 +416,8 @@ static bool goes_on_above(void) {
     sfid *g = open_or_die(&opt);
     const int64_t id = next_within(g, TAP_WAIT_MS);
     const int64_t last = atomic_load(highest); /* of another pid: in the same tick, perhaps */
-    const bool above =
-        id > last || (id_pid(&layout, id) != id_pid(&layout, last) && id_tick(&layout, id) == id_tick(&layout, last));
+    const bool above = id > last || (id_pid(&layout, id) != id_pid(&layout, last) &&
+                                     id_tick(&layout, id) == id_tick(&layout, last));
     if (!above)
         diag("got %" PRIi64 " after %" PRIi64, id, atomic_load(highest));
     sfid_close(g);
@@ -422,7 +445,8 @@ static void no_further_than_half_a_window(void) {
     opt.max_ahead_ms = 10000;
     sfid *first = open_or_die(&opt);
     const struct sfid__generator *g = (const struct sfid__generator *)(const void *)first;
-    is_u64(g->max_ahead, 11001 / 2, "the first process of a page is ahead of the clock by half a window at most");
+    is_u64(g->max_ahead, 11001 / 2,
+           "the first process of a page is ahead of the clock by half a window at most");
     sfid_close(first);
 }
 
@@ -430,7 +454,8 @@ int main(void) {
     seed();
     dirs_make();
     witness_begin();
-    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not how long a disk takes */
+    /* what is tested is not how long a disk takes */
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     layout = layout_of(LAYOUT);
     workers = shared_memory(WORKERS * sizeof *workers);
     highest = shared_memory(sizeof *highest);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open, draw and close of a process that shares a page, stopped before and after each of its system calls. There it is killed,
- * or stays while another process opens, generates and closes, and then goes on to its end. Five beginnings: a new app, a page
- * whose last process died, one whose last process closed, one that another process has, and one of a process that did not
- * share, drew ahead of the clock, died and lost its mark. No ID comes twice, each process's IDs increase, every other process
- * opens in time, and the next one goes on above all IDs of its pid.
+ * Open, draw and close of a process that shares a page, stopped before and after each of its system
+ * calls. There it is killed, or stays while another process opens, generates and closes, and then
+ * goes on to its end. Five beginnings: a new app, a page whose last process died, one whose last
+ * process closed, one that another process has, and one of a process that did not share, drew ahead
+ * of the clock, died and lost its mark. No ID comes twice, each process's IDs increase, every other
+ * process opens in time, and the next one goes on above all IDs of its pid.
  *
  * Sizes: each 13th stop (long: each; sanitizer: each 60th).
  */
@@ -12,10 +13,18 @@
 
 #include <sys/ptrace.h>
 
-enum { IDS = 3, AHEAD_IDS = 1 << 19, MOST_IDS = 64, MOST_STOPS = 4000, FAULTS_SHOWN = 10, OPEN_MS = 3000 };
+enum {
+    IDS = 3,
+    AHEAD_IDS = 1 << 19,
+    MOST_IDS = 64,
+    MOST_STOPS = 4000,
+    FAULTS_SHOWN = 10,
+    OPEN_MS = 3000
+};
 enum past { NEW_APP, DIED_BEFORE, CLOSED_BEFORE, OTHERS_LIVE, ALONE_BEFORE, PASTS };
 
-static const char *const past_names[PASTS] = {"a new app", "the last one died", "the last one closed", "another one lives",
+static const char *const past_names[PASTS] = {"a new app", "the last one died",
+                                              "the last one closed", "another one lives",
                                               "one that did not share"};
 static const sfid_layout *const layout = &SFID_LAYOUT_DEFAULT;
 
@@ -101,7 +110,8 @@ static int victim(void *arg) {
 
 static void fault(const char *what, enum past past, bool killing, unsigned stop, int64_t got) {
     if (++tally.faults <= FAULTS_SHOWN)
-        diag("%s: %s, %s at stop %u: %" PRIi64 " %s", what, past_names[past], killing ? "killed" : "held", stop, got, told->text);
+        diag("%s: %s, %s at stop %u: %" PRIi64 " %s", what, past_names[past],
+             killing ? "killed" : "held", stop, got, told->text);
 }
 
 static void judge_ids(enum past past, bool killing, unsigned stop) {
@@ -116,19 +126,22 @@ static void judge_ids(enum past past, bool killing, unsigned stop) {
         fault("IDs of a process do not increase", past, killing, stop, 0);
     for (int i = 0; i < n; i++) /* all that came before the last life */
         for (int k = n - IDS; i < n - IDS && k < n; k++)
-            if (id_pid(layout, told->ids[i]) == id_pid(layout, told->ids[k]) && told->ids[i] >= told->ids[k])
+            if (id_pid(layout, told->ids[i]) == id_pid(layout, told->ids[k]) &&
+                told->ids[i] >= told->ids[k])
                 fault("the next one is not above", past, killing, stop, told->ids[k]);
 }
 
 static void run_another(struct life *life, enum past past, bool killing, unsigned stop) {
     int status = -1;
     struct took took = {.stood_ms = OPEN_MS};
-    /* Once more where the machine stood still: after a fifth of the time to open what another has begun counts as stuck. */
+    /* Once more where the machine stood still: after a fifth of the time to open what another has
+     * begun counts as stuck. */
     for (int tries = 0; status != 0 && took.stood_ms > OPEN_MS / 5 && tries < 5; tries++) {
         const int64_t begin = mono_ns();
         status = child_run(ordinary, life, TAP_WAIT_MS);
         took = took_since(begin / NS_PER_MS);
-        tally.longest_ns = took.ms * NS_PER_MS > tally.longest_ns ? took.ms * NS_PER_MS : tally.longest_ns;
+        tally.longest_ns =
+            took.ms * NS_PER_MS > tally.longest_ns ? took.ms * NS_PER_MS : tally.longest_ns;
     }
     if (status != 0)
         fault("another process fails", past, killing, stop, status);
@@ -157,7 +170,8 @@ static bool trial(enum past past, bool killing, unsigned stop) {
     if (killing || !alive)
         child_kill(child);
     run_another(&life, past, killing, stop);
-    if (!killing && alive && ptrace(PTRACE_DETACH, child, NULL, NULL) == 0 && (status = child_wait(child, TAP_WAIT_MS)) != 0)
+    if (!killing && alive && ptrace(PTRACE_DETACH, child, NULL, NULL) == 0 &&
+        (status = child_wait(child, TAP_WAIT_MS)) != 0)
         fault("the one that was held fails", past, killing, stop, status);
     if (other)
         draw(other);
@@ -176,16 +190,19 @@ static void test(enum past past, bool killing) {
             break;
     remove_tree(dirs.run);
     remove_tree(dirs.state);
-    ok(stop > 20 && stop < MOST_STOPS, "%s, %s: %u stops", past_names[past], killing ? "killed" : "held", stop);
+    ok(stop > 20 && stop < MOST_STOPS, "%s, %s: %u stops", past_names[past],
+       killing ? "killed" : "held", stop);
     is_u64(tally.faults, 0, "no ID comes twice, and nobody fails");
-    diag("figure: %u trials; the longest life of another process took %.0f ms", tally.trials, (double)tally.longest_ns / 1e6);
+    diag("figure: %u trials; the longest life of another process took %.0f ms", tally.trials,
+         (double)tally.longest_ns / 1e6);
 }
 
 int main(void) {
     if (!can_trace())
         skip_all("cannot trace a thread here");
     dirs_make();
-    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* what is tested is not the disk */
+    /* what is tested is not the disk */
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     told = shared_memory(sizeof *told);
     witness_begin();
     for (int past = NEW_APP; past < PASTS; past++)

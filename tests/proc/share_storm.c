@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A storm on one shared page: 64 short lives a second, of which a quarter is killed with SIGKILL at any moment, in sfid_open()
- * and sfid_close() too. The window is short, so that keepers are needed again and again, and die with their processes. All
- * lives have one pid; no duplicate; each ID is above every one that any process had got before it was asked for; no call and
- * no open of a life that is left alone fails; files do not grow in number.
+ * A storm on one shared page: 64 short lives a second, of which a quarter is killed with SIGKILL at
+ * any moment, in sfid_open() and sfid_close() too. The window is short, so that keepers are needed
+ * again and again, and die with their processes. All lives have one pid; no duplicate; each ID is
+ * above every one that any process had got before it was asked for; no call and no open of a life
+ * that is left alone fails; files do not grow in number.
  *
  * Sizes: 8 s (long: 300 s; with a sanitizer 16 lives a second for 5 s).
  */
@@ -17,7 +18,8 @@ static sfid_layout layout;
 static sfid_options options(void) {
     sfid_options opt = local_options(APP, "local?lead_ms=200&share=1", &layout);
     opt.max_ahead_ms = 0;
-    opt.open_timeout_ms = TAP_WAIT_MS; /* after a fifth of it a page that is being begun counts as stuck, and the next is begun */
+    /* after a fifth of it a page that is being begun counts as stuck, and the next is begun */
+    opt.open_timeout_ms = TAP_WAIT_MS;
     return opt;
 }
 
@@ -38,9 +40,10 @@ int main(int argc, char **argv) {
     layout = layout_of(LAYOUT);
     struct lives_report *report = lives_begin();
     const sfid_options opt = options();
-    sfid_close(open_or_die(&opt)); /* publishes the layout: whoever is killed at that leaves one more file, see killsteps.c */
-    lives_rage((int64_t)sized(8, 300, 5) * 1000 * NS_PER_MS, 1000 * (int64_t)NS_PER_MS / (SANITIZED ? 16 : 64), &rng, NULL, NULL,
-               NULL, &t);
+    /* publishes the layout: whoever is killed at that leaves one more file, see killsteps.c */
+    sfid_close(open_or_die(&opt));
+    lives_rage((int64_t)sized(8, 300, 5) * 1000 * NS_PER_MS,
+               1000 * (int64_t)NS_PER_MS / (SANITIZED ? 16 : 64), &rng, NULL, NULL, NULL, &t);
     lives_judge(report, &t);
     is_i64(report->other_pids, 0, "all have one pid");
     ok(report->keepers > 0, "some kept the pid");

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Files of a process that died are spoilt before the next one attaches: cut to every length, any byte changed, copied back,
- * exchanged, removed; slot files and those of the state directory. Each time the next process gets a clear error or IDs
- * above all that were issued, never a signal, and leaves no second file behind. The layout has ticks of a second, so that
- * a process that forgets what was issued repeats it.
+ * Files of a process that died are spoilt before the next one attaches: cut to every length, any
+ * byte changed, copied back, exchanged, removed; slot files and those of the state directory. Each
+ * time the next process gets a clear error or IDs above all that were issued, never a signal, and
+ * leaves no second file behind. The layout has ticks of a second, so that a process that forgets
+ * what was issued repeats it.
  *
- * Sizes: each third byte of a slot file's first 832 and of the first 96 of both blocks of a state file is changed once (long:
- * each, 4 times; sanitizer: each 8th); lengths are each third to 512, then steps of 64 (long: each; sanitizer: each 37th).
+ * Sizes: each third byte of a slot file's first 832 and of the first 96 of both blocks of a state
+ * file is changed once (long: each, 4 times; sanitizer: each 8th); lengths are each third to 512,
+ * then steps of 64 (long: each; sanitizer: each 37th).
  */
 #include "support/proc.h"
 
@@ -36,7 +38,8 @@ static bool draw_above(sfid *g, int64_t pid, struct told *t) {
     for (int i = 0; i < IDS; i++) {
         const int64_t id = next_within(g, TAP_WAIT_MS);
         if (id <= t->highest || sfid_parse(layout, id, &parts) != 0 || parts.pid != (uint64_t)pid) {
-            fprintf(stderr, "# got %" PRId64 ", issued before %" PRId64 ", pid %" PRId64 "\n", id, t->highest, pid);
+            fprintf(stderr, "# got %" PRId64 ", issued before %" PRId64 ", pid %" PRId64 "\n", id,
+                    t->highest, pid);
             return false;
         }
         t->highest = id;
@@ -69,7 +72,8 @@ static int copied_life(void *arg) {
     }
 }
 
-/* May be refused, with a reason; where it is not, its IDs are above. A far mark is not waited for, but borrowed, or let be. */
+/* May be refused, with a reason; where it is not, its IDs are above. A far mark is not waited for,
+ * but borrowed, or let be. */
 static int next_life(void *arg) {
     const struct life *life = arg;
     sfid_options opt = options_of(life->app, life->pid, layout);
@@ -81,10 +85,12 @@ static int next_life(void *arg) {
     told->rc = sfid_open(&g, &opt);
     snprintf(told->text, sizeof told->text, "%s", sfid_last_error(g));
     told->waits = told->rc == 0 && postponed(g, sfid_try_next(g));
-    const bool good = told->rc == 0 ? told->waits || draw_above(g, life->pid, told) : strlen(told->text) > 10;
+    const bool good =
+        told->rc == 0 ? told->waits || draw_above(g, life->pid, told) : strlen(told->text) > 10;
     sfid_close(g);
     if (count_fds() != fds || !tap_wait_until(threads_are, &threads, TAP_WAIT_MS)) {
-        fprintf(stderr, "# %d descriptors, %d threads were left\n", count_fds() - fds, count_threads() - threads);
+        fprintf(stderr, "# %d descriptors, %d threads were left\n", count_fds() - fds,
+                count_threads() - threads);
         return 2;
     }
     return good ? 0 : 1;
@@ -94,7 +100,8 @@ static int next_life(void *arg) {
 
 enum place { SLOT, STATE };
 
-/* The n-th regular file of an app, by name, the doors of slots left out; false when there are fewer. */
+/* The n-th regular file of an app, by name, the doors of slots left out; false when there are
+ * fewer. */
 static bool find_file(enum place place, const char *app, int n, char *path, size_t size) {
     char dir[4300];
     struct dirent **names = NULL;
@@ -119,7 +126,9 @@ static bool find_file(enum place place, const char *app, int n, char *path, size
 /* Begin of the state word: the eight bytes that hold the last ID's tick and the next number. */
 static off_t word_at(int fd, int64_t last) {
     uint64_t words[BLOCK / 8];
-    const uint64_t next = ((uint64_t)last >> layout->time_shift << layout->seq_bits | ((uint64_t)last & layout->max_seq)) + 1;
+    const uint64_t next = ((uint64_t)last >> layout->time_shift << layout->seq_bits |
+                           ((uint64_t)last & layout->max_seq)) +
+                          1;
     const ssize_t n = pread(fd, words, sizeof words, 0);
     for (ssize_t i = 0; i < n / 8; i++)
         if (words[i] == next)
@@ -189,8 +198,9 @@ static int page_files(void) { return 2 + shares(); }
 
 static void fault(struct group *g, const char *what, const struct spoil *s, int status) {
     if (++g->faults <= FAULTS_SHOWN)
-        diag("%s: %s (file %d of %s, way %d at %lld, change %02x): status %d, open %d %s", g->name, what, s->file,
-             s->place == SLOT ? "slots" : "state", (int)s->how, (long long)s->at, s->change, status, told->rc, told->text);
+        diag("%s: %s (file %d of %s, way %d at %lld, change %02x): status %d, open %d %s", g->name,
+             what, s->file, s->place == SLOT ? "slots" : "state", (int)s->how, (long long)s->at,
+             s->change, status, told->rc, told->text);
 }
 
 static void try_spoil(struct group *g, const struct spoil *s, bool closing) {
@@ -221,19 +231,22 @@ static void try_spoil(struct group *g, const struct spoil *s, bool closing) {
 
 static void end_group(const struct group *g) {
     ok(g->trials > 0 && g->faults == 0, "%s: a clear error, or IDs above all before", g->name);
-    diag("figure: %s: %u trials, %u went on, %u would wait first, %u were refused", g->name, g->trials, g->attached, g->waiting,
-         g->refused);
+    diag("figure: %s: %u trials, %u went on, %u would wait first, %u were refused", g->name,
+         g->trials, g->attached, g->waiting, g->refused);
 }
 
 static off_t cut_step(enum place place, off_t at) {
-    return SANITIZED || (at < 512 && (place == SLOT || at < BLOCK_HEAD)) ? (off_t)sized(3, 1, 37) : 64;
+    return SANITIZED || (at < 512 && (place == SLOT || at < BLOCK_HEAD)) ? (off_t)sized(3, 1, 37)
+                                                                         : 64;
 }
 
 static void test_cut(enum place place, int file, bool slot_lost, const char *name) {
     struct group g = {.name = name};
-    /* An empty state file is that of a process that died before it issued anything, if no slot file says otherwise. */
+    /* An empty state file is that of a process that died before it issued anything, if no slot file
+     * says otherwise. */
     for (off_t at = slot_lost ? 1 : 0; at <= BLOCK; at += cut_step(place, at)) {
-        const struct spoil s = {.place = place, .file = file, .how = CUT, .at = at, .slot_lost = slot_lost};
+        const struct spoil s = {
+            .place = place, .file = file, .how = CUT, .at = at, .slot_lost = slot_lost};
         const unsigned before = g.trials;
         try_spoil(&g, &s, at % 4 == 3);
         if (place == STATE && g.trials == before)
@@ -242,7 +255,8 @@ static void test_cut(enum place place, int file, bool slot_lost, const char *nam
     end_group(&g);
 }
 
-static void test_bytes(enum place place, int file, bool slot_lost, uint64_t *rng, const char *name) {
+static void test_bytes(enum place place, int file, bool slot_lost, uint64_t *rng,
+                       const char *name) {
     struct group g = {.name = name};
     const off_t end = place == SLOT ? HEADER_AND_RECORDS : BLOCK + BLOCK_HEAD;
     for (uint64_t round = 0; round < sized(1, 4, 1); round++)
@@ -263,7 +277,10 @@ static void test_bytes(enum place place, int file, bool slot_lost, uint64_t *rng
 static void test_whole(enum place place, int file, bool slot_lost, const char *name) {
     struct group g = {.name = name};
     for (int i = 0; i < 20; i++) {
-        const struct spoil s = {.place = place, .file = file, .how = i % 4 < 2 ? REMOVE : EMPTY_NEW, .slot_lost = slot_lost};
+        const struct spoil s = {.place = place,
+                                .file = file,
+                                .how = i % 4 < 2 ? REMOVE : EMPTY_NEW,
+                                .slot_lost = slot_lost};
         try_spoil(&g, &s, i % 2);
     }
     end_group(&g);
@@ -283,7 +300,8 @@ static void test_word(void) {
 static void copy_file(const char *from, const char *to) {
     char buffer[BLOCK];
     ssize_t n;
-    const int in = open(from, O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    const int in = open(from, O_RDONLY | O_CLOEXEC),
+              out = open(to, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     must(in >= 0 && out >= 0, "%s: %s", from, strerror(errno));
     while ((n = read(in, buffer, sizeof buffer)) > 0)
         must(write(out, buffer, (size_t)n) == n, "%s: %s", to, strerror(errno));
@@ -291,7 +309,8 @@ static void copy_file(const char *from, const char *to) {
     close(out);
 }
 
-/* A copy made while the file was in use takes its place after the process died: it knows less than was issued. */
+/* A copy made while the file was in use takes its place after the process died: it knows less than
+ * was issued. */
 static void test_copied(void) {
     for (int i = 0; i < 10; i++) {
         struct life life = {.pid = 5};
@@ -299,7 +318,8 @@ static void test_copied(void) {
         snprintf(life.app, sizeof life.app, "copied-%d", i);
         memset(told, 0, sizeof *told);
         const pid_t child = child_start(copied_life, &life);
-        bool good = flag_wait(&told->drawn, 1, TAP_WAIT_MS) && find_file(SLOT, life.app, 0, path, sizeof path);
+        bool good = flag_wait(&told->drawn, 1, TAP_WAIT_MS) &&
+                    find_file(SLOT, life.app, 0, path, sizeof path);
         snprintf(copy, sizeof copy, "%s/copy", dirs.shm);
         copy_file(path, copy);
         atomic_store(&told->go_on, 5);
@@ -308,12 +328,15 @@ static void test_copied(void) {
         good = good && rename(copy, path) == 0;
         const int status = child_run(next_life, &life, TAP_WAIT_MS);
         snprintf(dir, sizeof dir, "%s/%s", dirs.run, life.app);
-        if (!ok(good && status == 0 && (told->rc != 0 || count_entries(dir) == page_files()), "a copy in the place of the original"))
-            diag("status %d, open %d %s, %d files", status, told->rc, told->text, count_entries(dir));
+        if (!ok(good && status == 0 && (told->rc != 0 || count_entries(dir) == page_files()),
+                "a copy in the place of the original"))
+            diag("status %d, open %d %s, %d files", status, told->rc, told->text,
+                 count_entries(dir));
     }
 }
 
-/* Two slot files change names, as pids of one app or as apps with the same pid. Both are what their inode says they are. */
+/* Two slot files change names, as pids of one app or as apps with the same pid. Both are what their
+ * inode says they are. */
 static void test_exchanged(bool apps) {
     struct life lives[2] = {{.app = "exchanged-a", .pid = 1}, {.app = "exchanged-a", .pid = 2}};
     int64_t highest[2];
@@ -327,17 +350,19 @@ static void test_exchanged(bool apps) {
         memset(told, 0, sizeof *told);
         is_i64(child_run(first_life, &lives[i], TAP_WAIT_MS), 0, "a first life");
         if (i == 1)
-            is_i64(child_run(first_life, &lives[i], TAP_WAIT_MS), 0, "its second life: the other file is behind now");
+            is_i64(child_run(first_life, &lives[i], TAP_WAIT_MS), 0,
+                   "its second life: the other file is behind now");
         highest[i] = told->highest;
     }
     const bool found = find_file(SLOT, lives[0].app, 0, path[0], sizeof path[0]) &&
                        find_file(SLOT, lives[1].app, apps ? 0 : 1, path[1], sizeof path[1]);
-    ok(found && renameat2(AT_FDCWD, path[0], AT_FDCWD, path[1], RENAME_EXCHANGE) == 0, "their slot files change places");
+    ok(found && renameat2(AT_FDCWD, path[0], AT_FDCWD, path[1], RENAME_EXCHANGE) == 0,
+       "their slot files change places");
     for (int i = 0; i < 2; i++) {
         memset(told, 0, sizeof *told);
         told->highest = highest[i];
-        if (!is_i64(child_run(next_life, &lives[i], TAP_WAIT_MS), 0, "slot files exchanged between %s: no ID repeated",
-                    apps ? "apps" : "pids"))
+        if (!is_i64(child_run(next_life, &lives[i], TAP_WAIT_MS), 0,
+                    "slot files exchanged between %s: no ID repeated", apps ? "apps" : "pids"))
             diag("open %d %s", told->rc, told->text);
     }
 }
@@ -346,7 +371,8 @@ int main(void) {
     uint64_t rng = seed();
     char name[80], path[4600];
     dirs_make();
-    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm); /* thousands of files: not a test of the disk */
+    /* thousands of files: not a test of the disk */
+    snprintf(dirs.state, sizeof dirs.state, "%s/state", dirs.shm);
     told = shared_memory(sizeof *told);
     test_cut(SLOT, 0, false, "slot file cut off");
     test_bytes(SLOT, 0, false, &rng, "slot file with a byte changed");

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The disk of the state directory hangs: a sync of the mark does not return. No call waits for it: IDs flow from what is left of
- * the window, at the same cost, then a call that may not wait returns SFID_ELEASE. When the disk goes on, so do IDs, by
- * themselves. Without "local?share=1" and with it.
+ * The disk of the state directory hangs: a sync of the mark does not return. No call waits for it:
+ * IDs flow from what is left of the window, at the same cost, then a call that may not wait returns
+ * SFID_ELEASE. When the disk goes on, so do IDs, by themselves. Without "local?share=1" and with
+ * it.
  *
- * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's.
+ * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead
+ * of the system's.
  */
 #include "support/local.h"
 
@@ -78,8 +80,8 @@ static bool calls_go_on(sfid *g, struct idlog *log, const char *what) {
     ok(atomic_load(&hanging) > 0, "%s: the sync hangs over %d calls", what, n);
     is_u64(failed, 0, "%s: none of them fails", what);
     if (n > 0)
-        diag("figure: %s: of %d calls half took %" PRIi64 " ns, 99.9 %% up to %" PRIi64 " ns", what, n, took[n / 2],
-             took[n - 1 - n / 1000]);
+        diag("figure: %s: of %d calls half took %" PRIi64 " ns, 99.9 %% up to %" PRIi64 " ns", what,
+             n, took[n / 2], took[n - 1 - n / 1000]);
     return n == CALLS;
 }
 

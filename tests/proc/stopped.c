@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What keeps a window from being extended in time: the process is stopped, its keeper alone is, renewals fail, the state
- * directory is hidden, read-only or full. Each ID is held against the durable mark as it stands when the call returns: none
- * is beyond what was granted. When the window is over a call that may wait does so, one that may not says SFID_ELEASE, and
- * both go on by themselves when the cause is gone.
+ * What keeps a window from being extended in time: the process is stopped, its keeper alone is,
+ * renewals fail, the state directory is hidden, read-only or full. Each ID is held against the
+ * durable mark as it stands when the call returns: none is beyond what was granted. When the window
+ * is over a call that may wait does so, one that may not says SFID_ELEASE, and both go on by
+ * themselves when the cause is gone.
  *
  * Sizes: each way once (long: 10 times). The window is 0.4 s.
  */
@@ -16,7 +17,14 @@
 #define STORE "local?lead_ms=400"
 #define APP "stopped"
 
-enum { LATE_MS = 50, LOG_ROOM = 1 << 22, BURST = 5, SHORT_WAIT_MS = 5, LONG_WAIT_MS = 60000, PID = 1 };
+enum {
+    LATE_MS = 50,
+    LOG_ROOM = 1 << 22,
+    BURST = 5,
+    SHORT_WAIT_MS = 5,
+    LONG_WAIT_MS = 60000,
+    PID = 1
+};
 enum way { BY_NEXT, BY_TRY };
 
 static sfid_layout layout;
@@ -28,14 +36,18 @@ static struct scene {
     bool own_mounts;
     char mounted[100]; /* the small file system that the state directory is on, or "" */
     atomic_int begun, done;
-    bool late; /* the drawer was not run for so long that the keeper may have gone to rest: then calls say SFID_EAGAIN */
-    atomic_int spoil, mend;                     /* orders: one of enum spoil */
-    atomic_int orders;                          /* carried out; -1: one failed */
-    _Atomic int64_t drawn, last, asked, calls;  /* asked: calls begun; calls: those that have returned, and were judged */
+    /* the drawer was not run for so long that the keeper may have gone to rest: then calls say
+     * SFID_EAGAIN */
+    bool late;
+    atomic_int spoil, mend; /* orders: one of enum spoil */
+    atomic_int orders;      /* carried out; -1: one failed */
+    /* asked: calls begun; calls: those that have returned, and were judged */
+    _Atomic int64_t drawn, last, asked, calls;
     _Atomic int64_t beyond, window_beyond;      /* IDs and windows past the mark */
     _Atomic int64_t out_of_window, wrong, code; /* refused as they should be; otherwise, and how */
     _Atomic int64_t window_ms, failures;        /* as sfid_status() tells them */
-    atomic_int text_wanted, text_there;         /* of the next call that is told that the window is over */
+    /* of the next call that is told that the window is over */
+    atomic_int text_wanted, text_there;
     char text[300];
 } * scene;
 
@@ -89,7 +101,8 @@ static bool mend_state(int how);
 static void *follow_orders(void *arg) {
     (void)arg;
     for (; !atomic_load(&scene->done); nap_us(1000)) {
-        const int spoil = atomic_exchange(&scene->spoil, 0), mend = atomic_exchange(&scene->mend, 0);
+        const int spoil = atomic_exchange(&scene->spoil, 0),
+                  mend = atomic_exchange(&scene->mend, 0);
         const bool good = (!spoil || spoil_state(spoil)) && (!mend || mend_state(mend));
         if (spoil || mend)
             atomic_store(&scene->orders, good ? atomic_load(&scene->orders) + 1 : -1);
@@ -165,7 +178,8 @@ static bool more(_Atomic int64_t *value, int64_t n, unsigned limit_ms) {
 static pid_t begin(const struct scene *wanted, const char *what) {
     *scene = *wanted;
     const pid_t child = child_start(drawer, NULL);
-    ok(flag_wait(&scene->begun, 1, TAP_WAIT_MS) && more(&scene->drawn, 100, TAP_WAIT_MS), "%s: it draws", what);
+    ok(flag_wait(&scene->begun, 1, TAP_WAIT_MS) && more(&scene->drawn, 100, TAP_WAIT_MS),
+       "%s: it draws", what);
     return child;
 }
 
@@ -179,7 +193,8 @@ static void finish(pid_t child, const char *what) {
     judge(LAYOUT, "per-file", UINT64_MAX, what);
 }
 
-/* The mark of the pid, and the clock past it: by then the window is over, whatever it was. Returns 0 if it does not come. */
+/* The mark of the pid, and the clock past it: by then the window is over, whatever it was. Returns
+ * 0 if it does not come. */
 static uint64_t over_after(void) {
     const uint64_t mark = mark_tick(APP, PID, &layout);
     return mark > 0 && tick_passes(&layout, mark + 300, TAP_WAIT_MS) ? mark : 0;
@@ -194,13 +209,15 @@ static uint64_t sit_out(const char *what) {
 static void test_recovers(const char *what) {
     const int64_t refused = scene->out_of_window, start = mono_ns();
     ok(more(&scene->drawn, 100, TAP_WAIT_MS), "%s: it goes on by itself", what);
-    diag("figure: %s: 100 IDs after %.1f ms; %" PRIi64 " calls were refused before, %" PRIi64 " then", what,
-         (double)(mono_ns() - start) / 1e6, refused, scene->out_of_window - refused);
+    diag("figure: %s: 100 IDs after %.1f ms; %" PRIi64 " calls were refused before, %" PRIi64
+         " then",
+         what, (double)(mono_ns() - start) / 1e6, refused, scene->out_of_window - refused);
     if (scene->max_wait_ms == LONG_WAIT_MS && scene->way == BY_NEXT)
         is_i64(scene->out_of_window, 0, "%s: calls that may wait do so", what);
 }
 
-/* A call that has begun sleeps: there was no ID for it. One that has returned has the drawer read the mark, awake. */
+/* A call that has begun sleeps: there was no ID for it. One that has returned has the drawer read
+ * the mark, awake. */
 static bool call_sleeps(void *arg) {
     const pid_t child = *(pid_t *)arg;
     const int64_t calls = scene->calls;
@@ -217,9 +234,11 @@ static void test_holds_back(pid_t child, uint64_t mark, const char *what) {
         nap_us(100000);
         ok(waits && scene->calls == calls, "%s: the call waits", what);
     } else {
-        const bool told = more(&scene->out_of_window, 1, TAP_WAIT_MS); /* before, an ID may be in the drawer's hand */
+        /* before, an ID may be in the drawer's hand */
+        const bool told = more(&scene->out_of_window, 1, TAP_WAIT_MS);
         drawn = scene->drawn;
-        ok(told && more(&scene->out_of_window, 3 * BURST, TAP_WAIT_MS), "%s: calls are told that the window is over", what);
+        ok(told && more(&scene->out_of_window, 3 * BURST, TAP_WAIT_MS),
+           "%s: calls are told that the window is over", what);
         is_i64(scene->window_ms, 0, "%s: and so is who asks for it", what);
     }
     is_i64(scene->drawn, drawn, "%s: no ID is issued", what);
@@ -248,12 +267,14 @@ static void test_stopped(uint32_t max_wait_ms, const char *what) {
 /* ---- the keeper alone --------------------------------------------------- */
 
 /*
- * Stops the keeper until the window is over. Again if no ID came meanwhile: this process or the drawer may have been late. False
- * if it cannot be traced. *drew: whether the drawer went on without it.
+ * Stops the keeper until the window is over. Again if no ID came meanwhile: this process or the
+ * drawer may have been late. False if it cannot be traced. *drew: whether the drawer went on
+ * without it.
  */
 static bool stop_until_over(pid_t keeper, uint64_t *mark, bool *drew) {
     for (int i = 0; i < 5 && !*drew; i++) {
-        if (i > 0 && (ptrace(PTRACE_DETACH, keeper, NULL, NULL) != 0 || !more(&scene->drawn, 100, TAP_WAIT_MS)))
+        if (i > 0 && (ptrace(PTRACE_DETACH, keeper, NULL, NULL) != 0 ||
+                      !more(&scene->drawn, 100, TAP_WAIT_MS)))
             break;
         if (!trace_seize(keeper))
             return false;
@@ -265,7 +286,9 @@ static bool stop_until_over(pid_t keeper, uint64_t *mark, bool *drew) {
 }
 
 /* The thread has its name once it is run. */
-static bool has_keeper(void *child) { return thread_named(*(pid_t *)child, "sfid-keeper", NULL) != 0; }
+static bool has_keeper(void *child) {
+    return thread_named(*(pid_t *)child, "sfid-keeper", NULL) != 0;
+}
 
 static void test_keeper_stopped(enum way way, uint32_t max_wait_ms, const char *what) {
     pid_t child = begin(&(struct scene){.way = way, .max_wait_ms = max_wait_ms}, what);
@@ -309,7 +332,8 @@ static void test_renewals_fail(const char *what) {
     atomic_store(&scene->text_wanted, 1);
     test_holds_back(child, mark, what);
     const bool told = flag_wait(&scene->text_there, 1, TAP_WAIT_MS);
-    ok(told && strstr(scene->text, "pid-1") != NULL, "%s: the error names the file: %s", what, told ? scene->text : "");
+    ok(told && strstr(scene->text, "pid-1") != NULL, "%s: the error names the file: %s", what,
+       told ? scene->text : "");
     limit_files(child, RLIM_INFINITY);
     test_recovers(what);
     ok(tap_wait_until(no_failures, NULL, TAP_WAIT_MS), "%s: the failures are over", what);
@@ -336,7 +360,8 @@ static bool spoil_state(int how) {
     if (how == FULL)
         return fill(filler);
     if (how == HIDDEN)
-        return mount("tmpfs", dirs.state, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=64k") == 0;
+        return mount("tmpfs", dirs.state, "tmpfs", MS_NOSUID | MS_NODEV | MS_RDONLY, "size=64k") ==
+               0;
     return mount(dirs.state, dirs.state, NULL, MS_BIND, NULL) == 0 &&
            mount(NULL, dirs.state, NULL, MS_REMOUNT | MS_BIND | MS_RDONLY, NULL) == 0;
 }
@@ -376,7 +401,8 @@ static void test_spoilt(enum spoil spoil, const char *what) {
     ok(flag_wait(&scene->orders, 1, TAP_WAIT_MS), "%s: that is how it is", what);
     ok(tick_passes(&layout, mark + 400, TAP_WAIT_MS), "%s: the window would run out", what);
     if (spoil == HIDDEN)
-        is_i64(child_run(rival, NULL, TAP_WAIT_MS), 0, "%s: another process tries to get the pid", what);
+        is_i64(child_run(rival, NULL, TAP_WAIT_MS), 0, "%s: another process tries to get the pid",
+               what);
     atomic_store(&scene->mend, (int)spoil);
     ok(flag_wait(&scene->orders, 2, TAP_WAIT_MS), "%s: no longer", what);
     test_recovers(what);

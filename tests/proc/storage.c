@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A program with much thread-local storage, which the C library takes out of each thread's stack: the library's own threads have
- * what they need besides. This one has a mebibyte, four times what their stack has without.
+ * A program with much thread-local storage, which the C library takes out of each thread's stack:
+ * the library's own threads have what they need besides. This one has a mebibyte, four times what
+ * their stack has without.
  */
 #include "support/local.h"
 
@@ -40,14 +41,14 @@ int main(void) {
     if (SANITIZED)
         skip(1, "a sanitizer makes calls of its own");
     else
-        ok(atomic_load(&left) >= LEFT, "whose callback has %d KiB of stack, %" PRId64 " are left", LEFT >> 10,
-           atomic_load(&left) >> 10);
+        ok(atomic_load(&left) >= LEFT, "whose callback has %d KiB of stack, %" PRId64 " are left",
+           LEFT >> 10, atomic_load(&left) >> 10);
     sfid_close(g);
     opt = local_options("storage", "redis://localhost:1/0", &layout);
     opt.open_timeout_ms = 2000;
     is_i64(sfid_open(&g, &opt), SFID_EREDIS, "a server by its name");
-    ok(strstr(sfid_last_error(g), "cannot start the thread that looks up") == NULL, "is looked up by a thread of its own: %s",
-       sfid_last_error(g));
+    ok(strstr(sfid_last_error(g), "cannot start the thread that looks up") == NULL,
+       "is looked up by a thread of its own: %s", sfid_last_error(g));
     sfid_close(g);
     return done_testing();
 }

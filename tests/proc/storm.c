@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A storm on one app of the "local" store: 32 processes of two threads each are killed with SIGKILL at any moment, in
- * sfid_open() too, and started again at once. No duplicate; the IDs of a pid go on increasing, whoever had it; no more than
- * 32 pids and 4 to spare are in use at once or ever, so none is left behind with the dead; each life that is left alone has
- * its first ID within open_timeout_ms.
+ * A storm on one app of the "local" store: 32 processes of two threads each are killed with SIGKILL
+ * at any moment, in sfid_open() too, and started again at once. No duplicate; the IDs of a pid go
+ * on increasing, whoever had it; no more than 32 pids and 4 to spare are in use at once or ever, so
+ * none is left behind with the dead; each life that is left alone has its first ID within
+ * open_timeout_ms.
  *
  * Sizes: 6 s (long: 60 s; with a sanitizer 8 processes and 5 s).
  */
@@ -11,7 +12,16 @@
 
 #define LAYOUT "41:10:12/1ms"
 
-enum { MOST = 32, THREADS = 2, SPARE_PIDS = 4, BURST = 16, LOG_ROOM = 1 << 17, MOST_FIRSTS = 1 << 16, PIDS = 1024, COUNTS = 10 };
+enum {
+    MOST = 32,
+    THREADS = 2,
+    SPARE_PIDS = 4,
+    BURST = 16,
+    LOG_ROOM = 1 << 17,
+    MOST_FIRSTS = 1 << 16,
+    PIDS = 1024,
+    COUNTS = 10
+};
 enum { FIRST_MS = 5000 }; /* open_timeout_ms where it is not set */
 
 static sfid_layout layout;
@@ -48,7 +58,8 @@ static void note(struct idlog *log, int64_t id) {
     atomic_store(&report->an_error, id);
 }
 
-/* A burst now and then: what is tested is who has which pid, and the logs of a minute have to fit. */
+/* A burst now and then: what is tested is who has which pid, and the logs of a minute have to
+ * fit. */
 static void *draw_on(void *arg) {
     struct drawer *d = arg;
     int64_t ids[BURST];
@@ -123,7 +134,8 @@ static void start_life(struct process *p, unsigned number, uint64_t *rng) {
     p->patience = (struct patience){0};
     p->begin = mono_ns();
     p->spared = draw_random(rng) % 4 != 0;
-    p->length_ns = (int64_t)(draw_random(rng) % (p->spared ? 500 : 8)) * NS_PER_MS + (int64_t)(draw_random(rng) % NS_PER_MS);
+    p->length_ns = (int64_t)(draw_random(rng) % (p->spared ? 500 : 8)) * NS_PER_MS +
+                   (int64_t)(draw_random(rng) % NS_PER_MS);
     p->kill_at = p->spared ? 0 : p->begin + p->length_ns;
     p->pid = self_start("live", which, random, NULL, NULL);
 }
@@ -135,7 +147,8 @@ static struct took took_of(const struct first *first) {
     return took;
 }
 
-/* Kills a life whose time has come. Who does not get an ID is left alone for as long as it takes, within reason. */
+/* Kills a life whose time has come. Who does not get an ID is left alone for as long as it takes,
+ * within reason. */
 static void kill_life(struct process *p, unsigned number, struct tally *t) {
     const struct first *first = &report->first[number];
     const int64_t now = mono_ns();
@@ -172,7 +185,8 @@ static unsigned count_held_now(void) {
     return (unsigned)count_locked(dir, "pid-");
 }
 
-/* Again if there are too many: who counts slowly finds pids of the dead beside those of the processes that came after them. */
+/* Again if there are too many: who counts slowly finds pids of the dead beside those of the
+ * processes that came after them. */
 static unsigned count_held_at_once(unsigned most) {
     unsigned held = count_held_now();
     for (int i = 1; i < COUNTS && held > most; i++) {
@@ -217,10 +231,13 @@ static void report_storm(struct tally *t, unsigned processes) {
     unsigned highest = 0;
     const unsigned held = count_held(&highest);
     const int64_t middle = median(t->firsts, t->firsts_n);
-    diag("figure: %u kills, %u of them before the first ID; %" PRIu64 " lives got a pid, about %" PRIi64 " IDs", t->kills, t->early,
-         report->life, report->ids);
-    diag("figure: main() to first ID: median %" PRIi64 " ms, worst %" PRIi64 " ms of %zu", middle, t->longest.ms, t->firsts_n);
-    diag("figure: %u pids used in all, the highest %u; at most %u held at once", held, highest, t->most_locked);
+    diag("figure: %u kills, %u of them before the first ID; %" PRIu64
+         " lives got a pid, about %" PRIi64 " IDs",
+         t->kills, t->early, report->life, report->ids);
+    diag("figure: main() to first ID: median %" PRIi64 " ms, worst %" PRIi64 " ms of %zu", middle,
+         t->longest.ms, t->firsts_n);
+    diag("figure: %u pids used in all, the highest %u; at most %u held at once", held, highest,
+         t->most_locked);
     is_u64(t->ended_alone, 0, "no life ends by itself");
     if (!is_i64(report->errors, 0, "no call fails"))
         diag("one got %" PRIi64, report->an_error);
@@ -228,7 +245,8 @@ static void report_storm(struct tally *t, unsigned processes) {
     in_time(t->longest, FIRST_MS, "within open_timeout_ms");
     ok(t->most_locked > 0 && t->most_locked <= processes + SPARE_PIDS,
        "no more pids are held at once than there are processes, and 4");
-    ok(held <= processes + SPARE_PIDS, "no more pids than that are used in all: none stays with the dead");
+    ok(held <= processes + SPARE_PIDS,
+       "no more pids than that are used in all: none stays with the dead");
 }
 
 /* When all are dead nothing holds a pid, and the first is to be had. */
@@ -253,7 +271,8 @@ int main(int argc, char **argv) {
     layout = layout_of(LAYOUT);
     report = shared_file("report", sizeof *report);
     const sfid_options opt = local_options("storm", "local", &layout);
-    must(try_open(&opt) == 0, "cannot open"); /* publishes the layout: otherwise all wait for the disk at once */
+    /* publishes the layout: otherwise all wait for the disk at once */
+    must(try_open(&opt) == 0, "cannot open");
     rage(processes, (int64_t)sized(6, 60, 5) * 1000 * NS_PER_MS, &rng, &tally);
     report_storm(&tally, processes);
     test_calm();

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What is done once in a process is done by sfid_open(). Behind it a call makes no system call but getpid, clock_nanosleep and
- * futex, as doc/deploy.md says: a filter kills the process at any other one. It keeps errno. So does the first call of a process,
- * also in a signal handler: in each way of coming to a handle. A forked child makes getrandom, too, once. Where its parent is
- * gone, it starts a keeper, or cannot: that does not show in errno either.
+ * What is done once in a process is done by sfid_open(). Behind it a call makes no system call but
+ * getpid, clock_nanosleep and futex, as doc/deploy.md says: a filter kills the process at any other
+ * one. It keeps errno. So does the first call of a process, also in a signal handler: in each way
+ * of coming to a handle. A forked child makes getrandom, too, once. Where its parent is gone, it
+ * starts a keeper, or cannot: that does not show in errno either.
  *
  * One size. A sanitizer makes calls of its own, so that filters are skipped with one.
  */
@@ -53,7 +54,8 @@ static sfid_layout layout;
 static sfid_wide_layout wide;
 
 static sfid_options options(const struct way *way, int share) {
-    sfid_options opt = local_options(way->wide ? "strict-wide" : "strict", "local", way->wide ? NULL : &layout);
+    sfid_options opt =
+        local_options(way->wide ? "strict-wide" : "strict", "local", way->wide ? NULL : &layout);
     opt.wide = way->wide ? &wide : NULL;
     opt.share = share;
     return opt;
@@ -75,16 +77,22 @@ static int64_t try_next(void) {
 
 static int64_t next(void) {
     sfid_wide id;
-    return lane ? sfid_lane_next(lane) : trial->way->wide ? sfid_next_wide(handle, &id) : sfid_next(handle);
+    return lane               ? sfid_lane_next(lane)
+           : trial->way->wide ? sfid_next_wide(handle, &id)
+                              : sfid_next(handle);
 }
 
 static int64_t many(void) {
     int64_t ids[EACH];
     sfid_wide wides[EACH];
-    return trial->way->wide ? sfid_next_n_wide(handle, wides, EACH) : sfid_next_n(handle, ids, EACH);
+    return trial->way->wide ? sfid_next_n_wide(handle, wides, EACH)
+                            : sfid_next_n(handle, ids, EACH);
 }
 
-static int64_t ask(void) { return sfid_ready(handle) + (int64_t)sfid_retry_ms(handle) >= 0 && sfid_pid(handle) >= 0 ? 0 : -1; }
+static int64_t ask(void) {
+    return sfid_ready(handle) + (int64_t)sfid_retry_ms(handle) >= 0 && sfid_pid(handle) >= 0 ? 0
+                                                                                             : -1;
+}
 
 static void on_signal(int sig) {
     (void)sig;
@@ -94,18 +102,23 @@ static void on_signal(int sig) {
 /* Of this thread, and those that it starts. */
 static bool install(struct sock_filter *code, unsigned n) {
     const struct sock_fprog program = {(unsigned short)n, code};
-    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
 }
 
-/* The keeper needs more. What the test itself calls is let through, too; getrandom in a child alone. */
+/* The keeper needs more. What the test itself calls is let through, too; getrandom in a child
+ * alone. */
 static bool filter(void) {
-    static const int good[] = {SYS_clock_nanosleep, SYS_futex,        SYS_getpid,   SYS_clock_gettime,
-                               SYS_exit_group,      SYS_rt_sigreturn, SYS_getrandom};
+    static const int good[] = {SYS_clock_nanosleep, SYS_futex,      SYS_getpid,
+                               SYS_clock_gettime,   SYS_exit_group, SYS_rt_sigreturn,
+                               SYS_getrandom};
     const unsigned all = COUNT_OF(good) - (trial->way->forked ? 0 : 1);
-    struct sock_filter code[COUNT_OF(good) + 3] = {BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
+    struct sock_filter code[COUNT_OF(good) + 3] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))};
     unsigned n = 1;
     for (unsigned i = 0; i < all; i++, n++)
-        code[n] = (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)good[i], all - i, 0);
+        code[n] =
+            (struct sock_filter)BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (unsigned)good[i], all - i, 0);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS);
     code[n++] = (struct sock_filter)BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
     return install(code, n);
@@ -150,13 +163,16 @@ static void test_way(const struct way *way, unsigned flags) {
     struct trial *t = shared_memory(sizeof *t);
     t->way = way;
     t->flags = flags;
-    const char *how = flags & FILTERED ? "with the documented filter" : flags & HANDLED ? "first in a signal handler" : "as it is";
+    const char *how = flags & FILTERED  ? "with the documented filter"
+                      : flags & HANDLED ? "first in a signal handler"
+                                        : "as it is";
     const int status = child_run(live, t, TAP_WAIT_MS);
-    ok(status == 0 && atomic_load(&t->ids) > TICKS && atomic_load(&t->errors) == 0, "%s, %s: IDs, and no call that is forbidden",
-       way->name, how);
+    ok(status == 0 && atomic_load(&t->ids) > TICKS && atomic_load(&t->errors) == 0,
+       "%s, %s: IDs, and no call that is forbidden", way->name, how);
     is_i64(atomic_load(&t->clobbered), 0, "%s, %s: errno is kept", way->name, how);
     if (status != 0)
-        diag("status %d%s", status, status == KILLED + SIGSYS ? ": a call that the filter forbids" : "");
+        diag("status %d%s", status,
+             status == KILLED + SIGSYS ? ": a call that the filter forbids" : "");
 }
 
 /* ---- no thread can start ------------------------------------------------------------ */
@@ -199,7 +215,8 @@ static int leave_child(void *arg) {
 static void test_threadless(void) {
     struct trial *t = shared_memory(sizeof *t);
     t->way = &ways[0];
-    is_i64(child_run(leave_child, t, TAP_WAIT_MS), 0, "a child in which no thread can start: the window of its parent ends");
+    is_i64(child_run(leave_child, t, TAP_WAIT_MS), 0,
+           "a child in which no thread can start: the window of its parent ends");
     ok(atomic_load(&t->ids) > 0, "until then it has IDs");
     is_i64(atomic_load(&t->clobbered), 0, "errno is kept");
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How many syncs an open and a close take: each can take a third of a second, and a service that starts with a hundred processes
- * waits for all of them. Fewer would lose something with the power: unit/mark_syncs, proc/marks, proc/powerloss and the simulation.
+ * How many syncs an open and a close take: each can take a third of a second, and a service that
+ * starts with a hundred processes waits for all of them. Fewer would lose something with the power:
+ * unit/mark_syncs, proc/marks, proc/powerloss and the simulation.
  *
- * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead of the system's. They count,
- * and look at what is there to become durable: the names of an app's layout and mark.
+ * One size. The program has a fsync() and a fdatasync() of its own, which the library calls instead
+ * of the system's. They count, and look at what is there to become durable: the names of an app's
+ * layout and mark.
  *
  * Nor does an open look for its state directory twice.
  */
@@ -15,7 +17,7 @@
 
 static struct {
     unsigned files, dirs, layouts; /* syncs; of a layout's content */
-    bool layout_named;             /* the name "layout" was there when the app's directory was synced last */
+    bool layout_named; /* the name "layout" was there when the app's directory was synced last */
 } disk;
 
 static sfid_layout layout;
@@ -37,8 +39,9 @@ int fsync(int fd) { return note(fd, SYS_fsync); }
 int fdatasync(int fd) { return note(fd, SYS_fdatasync); }
 
 static void counts(const char *store, const char *what, unsigned files, unsigned folders) {
-    ok(disk.files == files && disk.dirs == folders, "%s: %s: %u syncs of files and %u of directories, %u and %u are", store, what,
-       files, folders, disk.files, disk.dirs);
+    ok(disk.files == files && disk.dirs == folders,
+       "%s: %s: %u syncs of files and %u of directories, %u and %u are", store, what, files,
+       folders, disk.files, disk.dirs);
     memset(&disk, 0, sizeof disk);
 }
 
@@ -64,8 +67,8 @@ static void remove_layout(const char *app) {
 /* synced: 1, or 0 with mark=none. */
 static void counted(const char *app, const char *store, unsigned synced) {
     sfid *g = open_one(app, store);
-    ok(disk.layouts == 1 && disk.layout_named, "%s: a new app: its layout is durable before the first ID, and so is the name",
-       store);
+    ok(disk.layouts == 1 && disk.layout_named,
+       "%s: a new app: its layout is durable before the first ID, and so is the name", store);
     counts(store, "a new app", 1 + synced, 2);
     close_counted(g, store, "a close", synced);
     g = open_one(app, store);
@@ -88,7 +91,8 @@ static void second_pid(const char *app, const char *store, unsigned synced) {
     memset(&disk, 0, sizeof disk);
 }
 
-/* How often the watched directory itself was opened since the last call. Events of files bear their names. */
+/* How often the watched directory itself was opened since the last call. Events of files bear their
+ * names. */
 static unsigned times_opened(int watch) {
     _Alignas(struct inotify_event) char all[16384];
     unsigned times = 0;
@@ -103,7 +107,8 @@ static unsigned times_opened(int watch) {
 
 static void finds_it_once(const char *app, const char *store) {
     const int watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-    must(watch >= 0 && inotify_add_watch(watch, dirs.state, IN_OPEN | IN_CLOSE) >= 0, "inotify: %s", strerror(errno));
+    must(watch >= 0 && inotify_add_watch(watch, dirs.state, IN_OPEN | IN_CLOSE) >= 0, "inotify: %s",
+         strerror(errno));
     sfid *g = open_one(app, store);
     is_u64(times_opened(watch), 1, "%s: an open opens the state directory once", store);
     sfid_close(g);

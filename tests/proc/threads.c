@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Eight threads on one generator: no duplicate, each thread's IDs increase, and a call that starts after another has
- * returned gets a higher ID, whichever threads made them.
+ * Eight threads on one generator: no duplicate, each thread's IDs increase, and a call that starts
+ * after another has returned gets a higher ID, whichever threads made them.
  *
- * Sizes: 50 million IDs where the sequence has room for them (also the short size; 400,000 with a sanitizer), and 8 million
- * (short: 2 million; sanitizer: 1.5 million) where all calls borrow up to four seconds ahead of the clock: of a layout with so
- * few numbers that eight threads on any machine use them up faster than the clock goes.
+ * Sizes: 50 million IDs where the sequence has room for them (also the short size; 400,000 with a
+ * sanitizer), and 8 million (short: 2 million; sanitizer: 1.5 million) where all calls borrow up to
+ * four seconds ahead of the clock: of a layout with so few numbers that eight threads on any
+ * machine use them up faster than the clock goes.
  */
 #include "support/proc.h"
 
@@ -40,9 +41,9 @@ static void judge_lead(struct worker *w, int64_t lead_ns) {
 }
 
 /*
- * The highest ID returned so far is read (acquire) before the call and raised (release) after it: what is seen there
- * was returned before this call began. Even threads publish each ID, odd ones every 16th, so that both a crowded and a
- * quiet word are met.
+ * The highest ID returned so far is read (acquire) before the call and raised (release) after it:
+ * what is seen there was returned before this call began. Even threads publish each ID, odd ones
+ * every 16th, so that both a crowded and a quiet word are met.
  */
 static void *work(void *arg) {
     struct worker *w = arg;
@@ -82,14 +83,18 @@ static void add_up(const struct worker *workers, struct worker *sum) {
 static void report(const struct worker *sum, uint64_t ids, int64_t ns, const sfid *g) {
     sfid_status_info st;
     if (sfid_status(g, &st) == 0) {
-        diag("figure: issued %" PRIu64 " by its own count, %" PRIu64 " calls waited", st.issued, st.waits);
+        diag("figure: issued %" PRIu64 " by its own count, %" PRIu64 " calls waited", st.issued,
+             st.waits);
         is_u64(st.issued, ids, "the generator counts what it issued");
     }
-    diag("figure: %" PRIu64 " IDs from %d threads in %.2f s: %.1f ns an ID; %" PRIu64 " above the clock, the furthest by %.3f ms",
-         ids, THREADS, (double)ns / 1e9, (double)ns / (double)ids, sum->borrowed, (double)sum->furthest_ns / 1e6);
+    diag("figure: %" PRIu64 " IDs from %d threads in %.2f s: %.1f ns an ID; %" PRIu64
+         " above the clock, the furthest by %.3f ms",
+         ids, THREADS, (double)ns / 1e9, (double)ns / (double)ids, sum->borrowed,
+         (double)sum->furthest_ns / 1e6);
 }
 
-static struct worker draw_all(struct run *run, const sfid_options *opt, uint64_t total, const char *what) {
+static struct worker draw_all(struct run *run, const sfid_options *opt, uint64_t total,
+                              const char *what) {
     struct worker workers[THREADS] = {0}, sum;
     run->each = total / THREADS;
     run->g = open_or_die(opt);
@@ -109,7 +114,8 @@ static struct worker draw_all(struct run *run, const sfid_options *opt, uint64_t
     add_up(workers, &sum);
     is_i64(sum.first_error, 0, "%s: no call fails", what);
     report(&sum, run->each * THREADS, mono_ns() - begin, run->g);
-    is_u64(sum.disorders, 0, "%s: a call that starts after another has returned gets a higher ID", what);
+    is_u64(sum.disorders, 0, "%s: a call that starts after another has returned gets a higher ID",
+           what);
     if (clock_stepped(offset))
         diag("the clock was stepped: nothing is said about IDs and clock");
     else
@@ -122,7 +128,8 @@ static struct worker draw_all(struct run *run, const sfid_options *opt, uint64_t
 int main(void) {
     dirs_make();
     struct run roomy = {.layout_text = "41:2:20/1ms"},
-               borrowing = {.layout_text = "41:14:8/1ms", .may_lead_ns = LEAD_MS * (int64_t)NS_PER_MS};
+               borrowing = {.layout_text = "41:14:8/1ms",
+                            .may_lead_ns = LEAD_MS * (int64_t)NS_PER_MS};
     roomy.layout = layout_of(roomy.layout_text);
     sfid_options opt = options_of("threads", 2, &roomy.layout);
     draw_all(&roomy, &opt, sized(50000000, 50000000, 400000), "room for all");
@@ -132,7 +139,8 @@ int main(void) {
     opt.exhaustion = SFID_BORROW;
     opt.max_ahead_ms = LEAD_MS;
     opt.max_wait_ms = TAP_WAIT_MS; /* a thread may be late: then the others have its numbers */
-    const struct worker sum = draw_all(&borrowing, &opt, sized(2000000, 8000000, 1500000), "borrowing");
+    const struct worker sum =
+        draw_all(&borrowing, &opt, sized(2000000, 8000000, 1500000), "borrowing");
     ok(sum.borrowed > 0, "borrowing: IDs were issued ahead of the clock");
     return done_testing();
 }

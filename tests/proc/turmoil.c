@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Everything at once, at random, on one host: processes with threads, lanes, batches and nested forks, whose children outlive
- * them, close all descriptors, go to jail, cover a root with a mount of their own, live in PID namespaces; they are killed,
- * stopped past their window and continued; the clock is stepped both ways; run directories are removed, renamed and restored
- * under some of them, state directories under others. No ID comes twice, and those of one thread or lane increase.
+ * Everything at once, at random, on one host: processes with threads, lanes, batches and nested
+ * forks, whose children outlive them, close all descriptors, go to jail, cover a root with a mount
+ * of their own, live in PID namespaces; they are killed, stopped past their window and continued;
+ * the clock is stepped both ways; run directories are removed, renamed and restored under some of
+ * them, state directories under others. No ID comes twice, and those of one thread or lane
+ * increase.
  *
- * Worlds go on side by side: an app of its own each, with a store (local with a range, local with share, fixed pids, a Redis
- * server where there is one), a layout, a clock, and the one side of it, run or state, that is tampered with: both at once would
- * break what doc/safety.md rests on. A world lasts for some seconds; then the checker has its IDs, and another one begins.
+ * Worlds go on side by side: an app of its own each, with a store (local with a range, local with
+ * share, fixed pids, a Redis server where there is one), a layout, a clock, and the one side of it,
+ * run or state, that is tampered with: both at once would break what doc/safety.md rests on. A
+ * world lasts for some seconds; then the checker has its IDs, and another one begins.
  *
- * Sizes: 10 s (long: 60 s); SFID_TURMOIL_S sets the seconds, SFID_TEST_SEED the seed. SFID_TURMOIL_WITHOUT leaves things out:
- * any of fork, jail, cover, close, kill, stop, step, tamper. SFID_TURMOIL_KEEP names a directory for the logs of worlds in
- * which IDs came twice or out of order.
+ * Sizes: 10 s (long: 60 s); SFID_TURMOIL_S sets the seconds, SFID_TEST_SEED the seed.
+ * SFID_TURMOIL_WITHOUT leaves things out: any of fork, jail, cover, close, kill, stop, step,
+ * tamper. SFID_TURMOIL_KEEP names a directory for the logs of worlds in which IDs came twice or out
+ * of order.
  */
 #include "turmoil.h"
 
@@ -56,16 +60,21 @@ static pid_t some_member(struct god *god) {
     return 0;
 }
 
-/* The thread sanitizer looks its suppressions up with a program of its own, which aborts when its process is killed. */
-static bool is_the_sanitizers(int status) { return SANITIZED && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT; }
+/* The thread sanitizer looks its suppressions up with a program of its own, which aborts when its
+ * process is killed. */
+static bool is_the_sanitizers(int status) {
+    return SANITIZED && WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+}
 
 /* Its number is another's only after this: so nobody is killed who is none of ours. */
 static void reap(struct god *god) {
     int status = 0;
     for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
-        const bool good = WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL;
+        const bool good =
+            WIFEXITED(status) ? WEXITSTATUS(status) == 0 : WTERMSIG(status) == SIGKILL;
         if (!good && !is_the_sanitizers(status)) {
-            fprintf(stderr, "# %s: process %d ends with status %#x\n", here->app, (int)pid, (unsigned)status);
+            fprintf(stderr, "# %s: process %d ends with status %#x\n", here->app, (int)pid,
+                    (unsigned)status);
             count(&here->tally.crashes);
         }
         for (size_t i = 0; i < MEMBERS; i++)
@@ -118,11 +127,13 @@ static void continue_some(struct god *god) {
         }
 }
 
-/* A server refuses a host whose clock is off; a fixed pid's window is half a minute, so that it has to be stepped over. */
+/* A server refuses a host whose clock is off; a fixed pid's window is half a minute, so that it has
+ * to be stepped over. */
 static void step_clock(struct god *god) {
     if (without("step"))
         return;
-    const int64_t now = atomic_load(&here->clock_ns), most = server.pid && here->store[0] == 'r' ? 400 : 3000;
+    const int64_t now = atomic_load(&here->clock_ns),
+                  most = server.pid && here->store[0] == 'r' ? 400 : 3000;
     int64_t step = (int64_t)up_to(god, (uint64_t)(2 * most)) - most;
     if (here->fixed && up_to(god, 2))
         step = 33000;
@@ -134,15 +145,17 @@ static void step_clock(struct god *god) {
 
 static void put_back(struct god *god, const char *there) {
     remove_all(there);
-    must(rename(god->away, there) >= 0 || errno == ENOTEMPTY || errno == EEXIST, "%s: %s", there, strerror(errno));
+    must(rename(god->away, there) >= 0 || errno == ENOTEMPTY || errno == EEXIST, "%s: %s", there,
+         strerror(errno));
     if (access(god->away, F_OK) == 0) /* somebody made one again in between */
         return;
     god->away[0] = '\0';
 }
 
 /*
- * Copies a directory by way of another name. What runs there must not meet a file that cp(1) writes into: doc/safety.md
- * rests on that, and a process that maps a file which is cut short gets a SIGBUS.
+ * Copies a directory by way of another name. What runs there must not meet a file that cp(1) writes
+ * into: doc/safety.md rests on that, and a process that maps a file which is cut short gets a
+ * SIGBUS.
  */
 static bool copy_whole(const char *from, const char *by, const char *to) {
     remove_all(by);
@@ -154,7 +167,8 @@ static bool copy_whole(const char *from, const char *by, const char *to) {
 static void tamper(struct god *god) {
     const struct place *p = &here->place;
     const bool run = here->side == RUN_SIDE;
-    const char *there = run ? p->run : p->state, *copy = run ? p->run_copy : p->state_copy, *too = run ? p->run_too : p->state_too;
+    const char *there = run ? p->run : p->state, *copy = run ? p->run_copy : p->state_copy,
+               *too = run ? p->run_too : p->state_too;
     const uint64_t how = up_to(god, 4);
     if (without("tamper") || god->away[0])
         return;
@@ -228,8 +242,9 @@ static void write_logs(const char *dir) {
         const size_t size = l->head.count * sizeof l->ids[0];
         snprintf(path, sizeof path, "%s/%s-log-%" PRIu32, dir, l->who, i);
         const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        must(fd >= 0 && write(fd, l, sizeof l->head) == sizeof l->head && write(fd, l->ids, size) == (ssize_t)size, "%s: %s", path,
-             strerror(errno));
+        must(fd >= 0 && write(fd, l, sizeof l->head) == sizeof l->head &&
+                 write(fd, l->ids, size) == (ssize_t)size,
+             "%s: %s", path, strerror(errno));
         close(fd);
     }
 }
@@ -244,7 +259,9 @@ static void judge_world(void) {
     bool counted = false;
     int shown = 0;
     while (fgets(line, sizeof line, out)) {
-        if (sscanf(line, "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64 " order breaks, %" SCNu64 " foreign IDs",
+        if (sscanf(line,
+                   "%" SCNu64 " IDs in %*d files, %" SCNu64 " duplicates, %" SCNu64
+                   " order breaks, %" SCNu64 " foreign IDs",
                    &n[0], &n[1], &n[2], &n[3]) == 4)
             counted = true;
         else if (strncmp(line, "no IDs", 6) != 0 && shown++ < 3)
@@ -257,9 +274,10 @@ static void judge_world(void) {
     atomic_fetch_add(&sums->broken, !counted + n[3]);
     if (n[1] + n[2] + n[3] > 0)
         fprintf(stderr,
-                "# %s: %s, %s, %s tampered with: %" PRIu64 " IDs, %" PRIu64 " twice, %" PRIu64 " out of order; seed %" PRIu64 "\n",
-                here->app, here->fixed ? "fixed" : here->store, here->layout_text, here->side == RUN_SIDE ? "run" : "state", n[0],
-                n[1], n[2], the_seed);
+                "# %s: %s, %s, %s tampered with: %" PRIu64 " IDs, %" PRIu64 " twice, %" PRIu64
+                " out of order; seed %" PRIu64 "\n",
+                here->app, here->fixed ? "fixed" : here->store, here->layout_text,
+                here->side == RUN_SIDE ? "run" : "state", n[0], n[1], n[2], the_seed);
     if (n[1] + n[2] + n[3] > 0 && getenv("SFID_TURMOIL_KEEP")) {
         snprintf(command, sizeof command, "%s/%s", getenv("SFID_TURMOIL_KEEP"), here->app);
         make_dir(command);
@@ -288,7 +306,8 @@ struct order {
 
 /* Ticks of a second mostly: there what is issued again is issued again in the same tick. */
 static void create(const struct order *o, struct god *god) {
-    static const char *const layouts[] = {"33:10:20/1s", "33:10:20/1s", "36:10:17/100ms", "41:10:12/1ms"};
+    static const char *const layouts[] = {"33:10:20/1s", "33:10:20/1s", "36:10:17/100ms",
+                                          "41:10:12/1ms"};
     char name[20];
     snprintf(name, sizeof name, "w%u", o->number);
     snprintf(here->app, sizeof here->app, "turmoil-%u", o->number);
@@ -303,14 +322,17 @@ static void create(const struct order *o, struct god *god) {
     here->side = o->number / 2 % 2 ? RUN_SIDE : STATE_SIDE;
     here->pid_max = 2 + (int64_t)up_to(god, 6);
     here->apart = o->apart;
-    snprintf(here->layout_text, sizeof here->layout_text, "%s", layouts[up_to(god, COUNT_OF(layouts))]);
+    snprintf(here->layout_text, sizeof here->layout_text, "%s",
+             layouts[up_to(god, COUNT_OF(layouts))]);
     here->layout = layout_of(here->layout_text);
     if (store == 4)
-        snprintf(here->store, sizeof here->store, "redis://127.0.0.1:%d?timeout=300&connect_timeout=300", server.port);
+        snprintf(here->store, sizeof here->store,
+                 "redis://127.0.0.1:%d?timeout=300&connect_timeout=300", server.port);
     else
-        snprintf(here->store, sizeof here->store, "local?lead_ms=%u%s", 300 + 100 * (unsigned)up_to(god, 8),
-                 store == 2 ? "&share=1" : "");
-    atomic_store(&here->ends_at, o->ends_at + 5000 * (int64_t)NS_PER_MS); /* of lives, should the world be killed */
+        snprintf(here->store, sizeof here->store, "local?lead_ms=%u%s",
+                 300 + 100 * (unsigned)up_to(god, 8), store == 2 ? "&share=1" : "");
+    /* of lives, should the world be killed */
+    atomic_store(&here->ends_at, o->ends_at + 5000 * (int64_t)NS_PER_MS);
 }
 
 static int run_world(void *arg) {
@@ -338,7 +360,8 @@ static void run_worlds(int64_t ends_at) {
     uint64_t rng = the_seed;
     const bool apart_too = can_be_apart();
     unsigned number = 0, failed = 0;
-    for (bool more = true; more || worlds[0] || worlds[1] || worlds[2] || worlds[3] || worlds[4]; nap_us(20000)) {
+    for (bool more = true; more || worlds[0] || worlds[1] || worlds[2] || worlds[3] || worlds[4];
+         nap_us(20000)) {
         const int64_t now = mono_ns();
         more = now + 1000 * (int64_t)NS_PER_MS < ends_at;
         for (size_t i = 0; i < SIDE_BY_SIDE; i++) {
@@ -349,7 +372,8 @@ static void run_worlds(int64_t ends_at) {
             }
             if (worlds[i] || !more)
                 continue;
-            const int64_t most = now + (int64_t)(8000 + draw_random(&rng) % (1000 * (WORLD_MOST_S - 8))) * NS_PER_MS;
+            const int64_t most =
+                now + (int64_t)(8000 + draw_random(&rng) % (1000 * (WORLD_MOST_S - 8))) * NS_PER_MS;
             struct order o = {number++, most < ends_at ? most : ends_at, apart_too};
             worlds[i] = child_start(run_world, &o);
         }
@@ -359,14 +383,16 @@ static void run_worlds(int64_t ends_at) {
 
 static void report(int64_t ns) {
     const struct tally *t = &sums->tally;
-    diag("figure: %.1f s, %" PRIu64 " worlds: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64 " forks, %" PRIu64
-         " closed, %" PRIu64 " ended without close",
+    diag("figure: %.1f s, %" PRIu64 " worlds: %" PRIu64 " lives, %" PRIu64 " opened, %" PRIu64
+         " forks, %" PRIu64 " closed, %" PRIu64 " ended without close",
          (double)ns / 1e9, sums->worlds, t->lives, t->opened, t->forks, t->closes, t->exits);
-    diag("figure: %" PRIu64 " kills, %" PRIu64 " stops, %" PRIu64 " clock steps, %" PRIu64 " removals; %" PRIu64 " jails, %" PRIu64
-         " mounts, %" PRIu64 " times no descriptors, %" PRIu64 " PID namespaces",
-         t->kills, t->stops, t->steps, t->removals, t->jails, t->mounts, t->closefroms, t->pid_spaces);
-    diag("figure: %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64 " order breaks; %" PRIu64 " calls refused, %" PRIu64
-         " logs full",
+    diag("figure: %" PRIu64 " kills, %" PRIu64 " stops, %" PRIu64 " clock steps, %" PRIu64
+         " removals; %" PRIu64 " jails, %" PRIu64 " mounts, %" PRIu64
+         " times no descriptors, %" PRIu64 " PID namespaces",
+         t->kills, t->stops, t->steps, t->removals, t->jails, t->mounts, t->closefroms,
+         t->pid_spaces);
+    diag("figure: %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64 " order breaks; %" PRIu64
+         " calls refused, %" PRIu64 " logs full",
          sums->judged, sums->duplicates, sums->breaks, t->refusals, t->full_logs);
 }
 

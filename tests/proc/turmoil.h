@@ -12,12 +12,22 @@
 #include "support/own_clock.h"
 #include "support/roots.h"
 
-enum { LOGS = 6144, LOG_IDS = 1 << 14, MEMBERS = 256, MOST_ALIVE = 20, THREADS = 3, BURST = 48, DEPTH = 3 };
+enum {
+    LOGS = 6144,
+    LOG_IDS = 1 << 14,
+    MEMBERS = 256,
+    MOST_ALIVE = 20,
+    THREADS = 3,
+    BURST = 48,
+    DEPTH = 3
+};
 
-enum side { RUN_SIDE, STATE_SIDE }; /* what is removed, renamed and restored here: never both, and so never both at once */
+/* what is removed, renamed and restored here: never both, and so never both at once */
+enum side { RUN_SIDE, STATE_SIDE };
 
 struct tally {
-    _Atomic uint64_t lives, opened, ids, forks, jails, mounts, closefroms, pid_spaces, closes, exits;
+    _Atomic uint64_t lives, opened, ids, forks, jails, mounts, closefroms, pid_spaces, closes,
+        exits;
     _Atomic uint64_t kills, stops, steps, removals, full_logs, refusals, odd, crashes;
     _Atomic int64_t an_odd;
 };
@@ -37,7 +47,8 @@ struct world {
     int64_t pid_max;
     enum side side;
     _Atomic int64_t clock_ns, ends_at; /* ends_at: monotonic */
-    atomic_int over, alive;            /* alive: about so many, as the world counts them now and then */
+    /* alive: about so many, as the world counts them now and then */
+    atomic_int over, alive;
     _Atomic pid_t members[MEMBERS];
     _Atomic uint32_t logs_used, number;
     struct tally tally;
@@ -65,7 +76,9 @@ static bool without(const char *what) {
     return list && strstr(list, what) != NULL;
 }
 
-static void count(_Atomic uint64_t *what) { atomic_fetch_add_explicit(what, 1, memory_order_relaxed); }
+static void count(_Atomic uint64_t *what) {
+    atomic_fetch_add_explicit(what, 1, memory_order_relaxed);
+}
 
 /* ---- logs --------------------------------------------------------------- */
 
@@ -78,12 +91,15 @@ static bool take_log(struct idlog *log) {
     }
     struct log *l = &here->logs[i];
     *log = (struct idlog){.head = &l->head, .ids = l->ids, .capacity = LOG_IDS};
-    snprintf(l->who, sizeof l->who, "life-%" PRIu64 ".%u-pid-%" PRId64 "%s%s%s", me.number, me.depth, sfid_pid(me.g),
-             me.in_jail ? "-jail" : "", me.covered ? "-covered" : "", me.in_pid_space ? "-space" : "");
+    snprintf(l->who, sizeof l->who, "life-%" PRIu64 ".%u-pid-%" PRId64 "%s%s%s", me.number,
+             me.depth, sfid_pid(me.g), me.in_jail ? "-jail" : "", me.covered ? "-covered" : "",
+             me.in_pid_space ? "-space" : "");
     return true;
 }
 
-static bool log_has_room(struct idlog *log, size_t n) { return (log->head && idlog_room(log, n) == n) || take_log(log); }
+static bool log_has_room(struct idlog *log, size_t n) {
+    return (log->head && idlog_room(log, n) == n) || take_log(log);
+}
 
 /* ---- a thread ----------------------------------------------------------- */
 
@@ -94,7 +110,9 @@ struct drawer {
     uint64_t rng;
 };
 
-static bool is_over(void) { return atomic_load(&here->over) || mono_ns() > atomic_load(&here->ends_at); }
+static bool is_over(void) {
+    return atomic_load(&here->over) || mono_ns() > atomic_load(&here->ends_at);
+}
 
 static void note_ids(struct drawer *d, const int64_t *ids, int64_t n) {
     if (n >= 0) {
@@ -147,8 +165,8 @@ static void join_members(pid_t pid) {
 
 __attribute__((noreturn)) static void live_on(struct life *l);
 
-/* ThreadSanitizer ends a child whose threads bear the numbers of its parent's. In a jail its reports name no function, and so
-   nothing of tests/tsan.supp fits. */
+/* ThreadSanitizer ends a child whose threads bear the numbers of its parent's. In a jail its
+ * reports name no function, and so nothing of tests/tsan.supp fits. */
 #ifdef __SANITIZE_THREAD__
 enum { UNDER_TSAN = true };
 #else
@@ -157,7 +175,8 @@ enum { UNDER_TSAN = false };
 
 /* A child that shares the generator, and may outlive its parent. */
 static void fork_life(struct life *l) {
-    if (UNDER_TSAN || without("fork") || l->depth >= DEPTH || atomic_fetch_add(&here->alive, 1) >= MOST_ALIVE || is_over())
+    if (UNDER_TSAN || without("fork") || l->depth >= DEPTH ||
+        atomic_fetch_add(&here->alive, 1) >= MOST_ALIVE || is_over())
         return;
     let_threads_start();
     const uint64_t random = draw_random(&l->rng);
@@ -178,17 +197,20 @@ static void fork_life(struct life *l) {
 static void go_to_jail(struct life *l) {
     char jail[WHERE];
     snprintf(jail, sizeof jail, "%s", here->place.jail);
-    if (UNDER_TSAN || without("jail") || l->in_jail || !(geteuid() == 0 || l->knows_mounts) || !jail_in(jail))
+    if (UNDER_TSAN || without("jail") || l->in_jail || !(geteuid() == 0 || l->knows_mounts) ||
+        !jail_in(jail))
         return;
     l->in_jail = true;
     count(&here->tally.jails);
-    must(!users_change || draw_random(&l->rng) % 3 != 0 || become_somebody(), "cannot become somebody else");
+    must(!users_change || draw_random(&l->rng) % 3 != 0 || become_somebody(),
+         "cannot become somebody else");
 }
 
 /* The side that things happen to is covered; for this process and its children alone. */
 static void cover(struct life *l) {
     const struct place *p = &here->place;
-    const char *there = here->side == RUN_SIDE ? p->run : p->state, *copy = here->side == RUN_SIDE ? p->run_copy : p->state_copy;
+    const char *there = here->side == RUN_SIDE ? p->run : p->state,
+               *copy = here->side == RUN_SIDE ? p->run_copy : p->state_copy;
     if (without("cover") || !l->knows_mounts || l->in_jail)
         return;
     if (draw_random(&l->rng) % 2 ? mount_tmpfs(there, "size=16m") : bind_over(copy, there))
@@ -225,11 +247,14 @@ __attribute__((noreturn)) static void end_life(struct life *l) {
     _exit(0);
 }
 
-/* Half of the lives are short; those that go on for some windows are what a lost root does harm to. */
+/* Half of the lives are short; those that go on for some windows are what a lost root does harm
+ * to. */
 static void live_on(struct life *l) {
     static struct drawer drawers[THREADS + 1];
     const unsigned threads = (unsigned)(draw_random(&l->rng) % (THREADS + 1));
-    const int64_t ends_at = mono_ns() + (int64_t)(draw_random(&l->rng) % (draw_random(&l->rng) % 2 ? 12000 : 1500)) * NS_PER_MS;
+    const int64_t ends_at =
+        mono_ns() +
+        (int64_t)(draw_random(&l->rng) % (draw_random(&l->rng) % 2 ? 12000 : 1500)) * NS_PER_MS;
     pthread_t thread;
     count(&here->tally.lives);
     for (unsigned i = 0; i <= threads; i++) {
@@ -273,7 +298,8 @@ static sfid_options world_options(void) {
     return opt;
 }
 
-/* Everything of this process from here on lies in a PID namespace, of which its child is the first. */
+/* Everything of this process from here on lies in a PID namespace, of which its child is the
+ * first. */
 static void enter_pid_space(struct life *l) {
     siginfo_t ended;
     if (unshare(CLONE_NEWPID) < 0)
@@ -281,7 +307,8 @@ static void enter_pid_space(struct life *l) {
     const pid_t child = fork();
     if (child < 0)
         _exit(0);
-    if (child > 0) { /* killed, it leaves the first one of that namespace to the world; which alone reaps members */
+    /* killed, it leaves the first one of that namespace to the world; which alone reaps members */
+    if (child > 0) {
         join_members(child);
         while (waitid(P_PID, (id_t)child, &ended, WEXITED | WNOWAIT) < 0 && errno == EINTR)
             ;

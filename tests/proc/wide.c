@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generators of wide IDs: flake, awsflake, uuid7, flake-go. Each alone: no duplicate, increasing, also as text, of the tick and pid
- * that they say; the random bits of UUIDs as if thrown. Then two processes at once, a process killed at any moment and the
- * next, a forked family, threads: none equal, whatever the random bits of a UUID are, and all of one generator increasing; nor
- * when a signal handler draws as well.
+ * Generators of wide IDs: flake, awsflake, uuid7, flake-go. Each alone: no duplicate, increasing,
+ * also as text, of the tick and pid that they say; the random bits of UUIDs as if thrown. Then two
+ * processes at once, a process killed at any moment and the next, a forked family, threads: none
+ * equal, whatever the random bits of a UUID are, and all of one generator increasing; nor when a
+ * signal handler draws as well.
  *
- * Sizes: a million of each alone, 200,000 by each of two processes, 30 kills (long: ten times as many of the latter two;
- * sanitizer: 100,000, 20,000, 6).
+ * Sizes: a million of each alone, 200,000 by each of two processes, 30 kills (long: ten times as
+ * many of the latter two; sanitizer: 100,000, 20,000, 6).
  */
 #include "support/wide.h"
 
@@ -25,8 +26,8 @@ enum { ABOUT_MS = 60000 };
 /* Tick and pid as they should be, at about the time when it was drawn. */
 static bool is_right(sfid *g, sfid_wide id, int64_t from_ms, int64_t to_ms) {
     sfid_wide_parts p;
-    return sfid_wide_parse(&layout, id, &p) == 0 && p.pid == (uint64_t)sfid_pid(g) && p.unix_ms > from_ms - ABOUT_MS &&
-           p.unix_ms < to_ms + ABOUT_MS;
+    return sfid_wide_parse(&layout, id, &p) == 0 && p.pid == (uint64_t)sfid_pid(g) &&
+           p.unix_ms > from_ms - ABOUT_MS && p.unix_ms < to_ms + ABOUT_MS;
 }
 
 static uint64_t text_faults(const sfid_wide *ids, uint64_t n) {
@@ -36,7 +37,8 @@ static uint64_t text_faults(const sfid_wide *ids, uint64_t n) {
     for (uint64_t i = 0; i < n; i++) {
         sfid_wide back;
         const int len = sfid_wide_to_text(facts.form, ids[i], width, text, sizeof text);
-        faults += len < 0 || strcmp(last, text) >= 0 || sfid_wide_from_text(facts.form, text, (size_t)len, &back, NULL) < 0 ||
+        faults += len < 0 || strcmp(last, text) >= 0 ||
+                  sfid_wide_from_text(facts.form, text, (size_t)len, &back, NULL) < 0 ||
                   sfid_wide_compare(back, ids[i]) != 0;
         memcpy(last, text, sizeof last);
     }
@@ -52,7 +54,8 @@ static uint64_t random_faults(const sfid_wide *ids, uint64_t n) {
             set += (ids[i].low & bit) != 0;
             changed += i > 0 && ((ids[i].low ^ ids[i - 1].low) & bit) != 0;
         }
-        const uint64_t off = 2 * set > n ? 2 * set - n : n - 2 * set, twice = 2 * changed > n ? 2 * changed - n : n - 2 * changed;
+        const uint64_t off = 2 * set > n ? 2 * set - n : n - 2 * set,
+                       twice = 2 * changed > n ? 2 * changed - n : n - 2 * changed;
         worst = off * 1000 / n > worst ? off * 1000 / n : worst;
         worst = twice * 1000 / n > worst ? twice * 1000 / n : worst;
     }
@@ -64,7 +67,8 @@ static int by_value(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-/* How many have the random bits of another. By chance: three of half a million in one of a million runs. */
+/* How many have the random bits of another. By chance: three of half a million in one of a million
+ * runs. */
 static uint64_t random_repeats(const sfid_wide *ids, uint64_t n) {
     uint64_t *bits = malloc(n * sizeof *bits), same = 0;
     for (uint64_t i = 0; bits && i < n; i++)
@@ -101,7 +105,8 @@ static void alone(void) {
         wrong += !is_right(g, d->ids[i], from_ms, to_ms);
     is_u64(wrong, 0, "%s: each of the tick and pid that it should be", kind->name);
     ok(increases(d->ids, d->count), "%s: increasing", kind->name);
-    is_u64(text_faults(d->ids, d->count), 0, "%s: as text as well, and read back as they were", kind->name);
+    is_u64(text_faults(d->ids, d->count), 0, "%s: as text as well, and read back as they were",
+           kind->name);
     if (facts.max_random)
         random_bits(d->ids, d->count);
     is_u64(repeated(&d, 1, &layout), 0, "%s: none twice", kind->name);
@@ -111,7 +116,8 @@ static void alone(void) {
     is_i64(sfid_pid(g), SFID_ECLOSED, "%s: and has no pid", kind->name);
 }
 
-/* Two generators of one process, at the same positions: each has a nonce, so their random bits have nothing in common. */
+/* Two generators of one process, at the same positions: each has a nonce, so their random bits have
+ * nothing in common. */
 static void two_handles(void) {
     enum { EACH = 1000 };
     const sfid_options opt = wide_options(kind, &layout);
@@ -124,7 +130,8 @@ static void two_handles(void) {
     for (int i = 0; i < EACH; i++)
         for (int k = 0; k < EACH; k++) {
             sfid_wide_parts a, b;
-            if (sfid_wide_parse(&layout, d[0]->ids[i], &a) < 0 || sfid_wide_parse(&layout, d[1]->ids[k], &b) < 0)
+            if (sfid_wide_parse(&layout, d[0]->ids[i], &a) < 0 ||
+                sfid_wide_parse(&layout, d[1]->ids[k], &b) < 0)
                 die("no ID of the layout");
             met += a.tick == b.tick && a.seq == b.seq;
             same += a.random == b.random;
@@ -167,11 +174,13 @@ static void two_at_once(void) {
     }
     atomic_store(go, 1);
     for (int i = 0; i < 2; i++)
-        is_i64(child_wait(children[i], TAP_WAIT_MS), 0, "%s: two at once: process %d draws", kind->name, i);
+        is_i64(child_wait(children[i], TAP_WAIT_MS), 0, "%s: two at once: process %d draws",
+               kind->name, i);
     struct drawn *const lists[] = {ones[0].drawn, ones[1].drawn};
     is_u64(lists[0]->count + lists[1]->count, 2 * n, "%s: two at once: all there", kind->name);
     is_u64(repeated(lists, 2, &layout), 0, "%s: two at once: none equal", kind->name);
-    ok(increases(lists[0]->ids, n) && increases(lists[1]->ids, n), "%s: two at once: those of each increase", kind->name);
+    ok(increases(lists[0]->ids, n) && increases(lists[1]->ids, n),
+       "%s: two at once: those of each increase", kind->name);
 }
 
 /* ---- killed -------------------------------------------------------------- */
@@ -233,7 +242,8 @@ static void forked(void) {
     uint64_t faults = 0, same = 0;
     sfid *g = open_or_die(&opt);
     sfid_wide before;
-    faults += wide_within(g, &before, TAP_WAIT_MS) != 0; /* so that there are random bits which a child would inherit */
+    /* so that there are random bits which a child would inherit */
+    faults += wide_within(g, &before, TAP_WAIT_MS) != 0;
     for (int i = 0; i < FAMILY; i++) {
         lists[i] = drawn_new(n);
         members[i] = (struct member){g, lists[i]};
@@ -249,7 +259,8 @@ static void forked(void) {
     is_u64(faults, 0, "%s: forked: parent and children draw, each increasing", kind->name);
     is_u64(repeated(lists, FAMILY, &layout), 0, "%s: forked: none equal", kind->name);
     for (uint64_t i = 0; i < 100 && facts.max_random; i++)
-        same += (lists[0]->ids[i].low & facts.max_random) == (lists[1]->ids[i].low & facts.max_random);
+        same +=
+            (lists[0]->ids[i].low & facts.max_random) == (lists[1]->ids[i].low & facts.max_random);
     is_u64(same, 0, "%s: forked: a child has random bits of its own", kind->name);
     sfid_close(g);
 }
@@ -310,11 +321,13 @@ static void interrupted(void) {
         ;
     setitimer(ITIMER_REAL, &off, NULL);
     signal(SIGALRM, SIG_IGN);
-    ok(d->count >= n && in_handler->count >= wanted, "%s: interrupted: it draws, and so does the handler", kind->name);
-    ok(increases(d->ids, d->count) && increases(in_handler->ids, in_handler->count), "%s: interrupted: each increasing",
-       kind->name);
+    ok(d->count >= n && in_handler->count >= wanted,
+       "%s: interrupted: it draws, and so does the handler", kind->name);
+    ok(increases(d->ids, d->count) && increases(in_handler->ids, in_handler->count),
+       "%s: interrupted: each increasing", kind->name);
     is_u64(repeated(lists, 2, &layout), 0, "%s: interrupted: none equal", kind->name);
-    diag("figure: %s: %" PRIu64 " in the handler, %" PRIu64 " outside", kind->name, in_handler->count, d->count);
+    diag("figure: %s: %" PRIu64 " in the handler, %" PRIu64 " outside", kind->name,
+         in_handler->count, d->count);
     sfid_close(g);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What generators of wide IDs refuse and keep to: options; how many processes share a worker; another epoch; a mark further
- * ahead than it ever lies; a clock that goes back, with and without leave to borrow; a sequence that is used up; the end of
- * awsflake's time; calls for IDs of the other width.
+ * What generators of wide IDs refuse and keep to: options; how many processes share a worker;
+ * another epoch; a mark further ahead than it ever lies; a clock that goes back, with and without
+ * leave to borrow; a sequence that is used up; the end of awsflake's time; calls for IDs of the
+ * other width.
  *
  * The clock is moved by a preloaded shim.
  */
@@ -23,16 +24,72 @@ static const struct wrong {
     const char *in_text[2];
 } wrongs[] = {
     {"flake with an app", "a", NULL, &flake, 1, 0, SFID_WAIT, {"flake takes no app", "NULL"}},
-    {"flake with a server", NULL, "redis://127.0.0.1/0", &flake, 1, 0, SFID_WAIT, {"flake supports only", "\"local\""}},
-    {"flake with a range of pids", NULL, NULL, &flake, 1, 3, SFID_WAIT, {"pid_max 3", "leases no pids"}},
-    {"flake with a range of the store", NULL, "local?pid_min=0", &flake, 1, 0, SFID_WAIT, {"pid_min", "leases no pids"}},
-    {"flake that borrows", NULL, NULL, &flake, 1, 0, SFID_BORROW, {"SFID_BORROW", "ahead of the clock"}},
+    {"flake with a server",
+     NULL,
+     "redis://127.0.0.1/0",
+     &flake,
+     1,
+     0,
+     SFID_WAIT,
+     {"flake supports only", "\"local\""}},
+    {"flake with a range of pids",
+     NULL,
+     NULL,
+     &flake,
+     1,
+     3,
+     SFID_WAIT,
+     {"pid_max 3", "leases no pids"}},
+    {"flake with a range of the store",
+     NULL,
+     "local?pid_min=0",
+     &flake,
+     1,
+     0,
+     SFID_WAIT,
+     {"pid_min", "leases no pids"}},
+    {"flake that borrows",
+     NULL,
+     NULL,
+     &flake,
+     1,
+     0,
+     SFID_BORROW,
+     {"SFID_BORROW", "ahead of the clock"}},
     {"a worker below 0", NULL, NULL, &flake, -2, 0, SFID_WAIT, {"pid -2", "281474976710655"}},
-    {"a worker of 49 bits", NULL, NULL, &flake, INT64_C(1) << 48, 0, SFID_WAIT, {"pid 281474976710656", "281474976710655"}},
-    {"flake-go with an app", "a", NULL, &flake_go, 1, 0, SFID_WAIT, {"flake-go takes no app", "NULL"}},
-    {"awsflake without a worker", NULL, NULL, &awsflake, -1, 0, SFID_WAIT, {"awsflake", "SFID_AWS_PID"}},
+    {"a worker of 49 bits",
+     NULL,
+     NULL,
+     &flake,
+     INT64_C(1) << 48,
+     0,
+     SFID_WAIT,
+     {"pid 281474976710656", "281474976710655"}},
+    {"flake-go with an app",
+     "a",
+     NULL,
+     &flake_go,
+     1,
+     0,
+     SFID_WAIT,
+     {"flake-go takes no app", "NULL"}},
+    {"awsflake without a worker",
+     NULL,
+     NULL,
+     &awsflake,
+     -1,
+     0,
+     SFID_WAIT,
+     {"awsflake", "SFID_AWS_PID"}},
     {"a region above 31", NULL, NULL, &awsflake, 1 << 21, 0, SFID_WAIT, {"pid 2097152", "2097151"}},
-    {"awsflake with a wrong parameter", NULL, "local?x=1", &awsflake, 1, 0, SFID_WAIT, {"x=1", "mark=none"}},
+    {"awsflake with a wrong parameter",
+     NULL,
+     "local?x=1",
+     &awsflake,
+     1,
+     0,
+     SFID_WAIT,
+     {"x=1", "mark=none"}},
     {"uuid7 without pid and store", "a", NULL, &uuid7, -1, 0, SFID_WAIT, {"store", "pid"}},
     {"uuid7 with a pid too high", "a", NULL, &uuid7, 65536, 0, SFID_WAIT, {"pid 65536", "65535"}},
 };
@@ -48,7 +105,8 @@ static void refused(const struct wrong *w) {
     is_i64(sfid_open(&g, &opt), SFID_EINVAL, "%s: refused", w->what);
     const char *text = sfid_last_error(g);
     ok(strstr(text, w->in_text[0]) && strstr(text, w->in_text[1]), "%s: \"%s\"", w->what, text);
-    ok(g && sfid_next_wide(g, &id) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED, "%s: a handle that is closed", w->what);
+    ok(g && sfid_next_wide(g, &id) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED,
+       "%s: a handle that is closed", w->what);
     sfid_close(g);
 }
 
@@ -84,8 +142,10 @@ static void narrow_handle(void) {
     is_i64(sfid_try_next_wide(g, &id), SFID_EINVAL, "64 bits: sfid_try_next_wide()");
     is_i64(sfid_next_n_wide(g, &id, 1), SFID_EINVAL, "64 bits: sfid_next_n_wide()");
     ok(id.high == 1 && id.low == 2, "64 bits: nothing was written");
-    ok(strstr(sfid_last_error(g), "64 bits: call sfid_next()") != NULL, "64 bits: \"%s\"", sfid_last_error(g));
-    ok(sfid_status(g, &st) == 0 && st.last_code == SFID_EINVAL && st.issued == 0, "64 bits: no number was used up");
+    ok(strstr(sfid_last_error(g), "64 bits: call sfid_next()") != NULL, "64 bits: \"%s\"",
+       sfid_last_error(g));
+    ok(sfid_status(g, &st) == 0 && st.last_code == SFID_EINVAL && st.issued == 0,
+       "64 bits: no number was used up");
     ok(sfid_next(g) >= 0, "64 bits: sfid_next() goes on");
     sfid_close(g);
     is_i64(sfid_next_wide(g, &id), SFID_ECLOSED, "64 bits: closed");
@@ -107,9 +167,12 @@ static void wide_handle(const struct kind *k, const sfid_wide_layout *l) {
     is_i64(sfid_next_n(g, ids, 2), SFID_EINVAL, "%s: sfid_next_n()", k->name);
     ok(ids[0] == 7 && ids[1] == 7, "%s: nothing was written", k->name);
     is_i64(sfid_lane_open(&lane, g), SFID_EINVAL, "%s: no lane", k->name);
-    ok(strstr(sfid_last_error(g), "128 bits: call sfid_next_wide()") != NULL, "%s: \"%s\"", k->name, sfid_last_error(g));
-    ok(sfid_status(g, &st) == 0 && st.last_code == SFID_EINVAL && st.issued == 1, "%s: no number was used up", k->name);
-    ok(wide_within(g, &id, TAP_WAIT_MS) == 0 && sfid_wide_compare(first, id) < 0, "%s: it goes on", k->name);
+    ok(strstr(sfid_last_error(g), "128 bits: call sfid_next_wide()") != NULL, "%s: \"%s\"", k->name,
+       sfid_last_error(g));
+    ok(sfid_status(g, &st) == 0 && st.last_code == SFID_EINVAL && st.issued == 1,
+       "%s: no number was used up", k->name);
+    ok(wide_within(g, &id, TAP_WAIT_MS) == 0 && sfid_wide_compare(first, id) < 0, "%s: it goes on",
+       k->name);
     ok(sfid_retry_ms(g) >= 0, "%s: sfid_retry_ms() is for both widths", k->name);
     sfid_close(g);
     is_i64(sfid_next_wide(g, &id), SFID_ECLOSED, "%s: closed", k->name);
@@ -151,7 +214,8 @@ static void another_epoch(void) {
     const sfid_options opt = wide_options(&kinds[1], &other);
     is_i64(sfid_open(&g, &opt), SFID_ELAYOUT, "awsflake: a worker keeps to one epoch");
     const char *text = sfid_last_error(g);
-    ok(strstr(text, "another epoch") && strstr(text, "/awsflake-000000040102/layout"), "awsflake: \"%s\"", text);
+    ok(strstr(text, "another epoch") && strstr(text, "/awsflake-000000040102/layout"),
+       "awsflake: \"%s\"", text);
     sfid_close(g);
 }
 
@@ -171,11 +235,14 @@ static void far_mark(const struct kind *k, const sfid_wide_layout *l) {
     sfid_wide id;
     const sfid_options opt = wide_options(k, l);
     move_clock(3600000);
-    is_i64(child_run(draw_and_die, (void *)(uintptr_t)k, TAP_WAIT_MS), 0, "%s: a process draws an hour ahead", k->name);
+    is_i64(child_run(draw_and_die, (void *)(uintptr_t)k, TAP_WAIT_MS), 0,
+           "%s: a process draws an hour ahead", k->name);
     move_clock(0);
-    is_i64(sfid_open(&g, &opt), SFID_ECLOCK, "%s: the next, with the clock set right, is refused", k->name);
+    is_i64(sfid_open(&g, &opt), SFID_ECLOCK, "%s: the next, with the clock set right, is refused",
+           k->name);
     const char *text = sfid_last_error(g);
-    ok(strstr(text, "pid-0 says 20") && strstr(text, "than a right clock writes it") && strstr(text, "--pid 0 --clock-was-wrong`"),
+    ok(strstr(text, "pid-0 says 20") && strstr(text, "than a right clock writes it") &&
+           strstr(text, "--pid 0 --clock-was-wrong`"),
        "%s: \"%s\"", k->name, text);
     sfid_close(g);
     move_clock(3600000 + 5000);
@@ -191,8 +258,8 @@ static void far_mark(const struct kind *k, const sfid_wide_layout *l) {
 enum { BACK_MS = 600000 };
 
 /*
- * max_ahead_ms is 10 s, and does not count. What is left of the tick may be used up; nothing comes after, until the clock is where
- * it was: no machine takes so long.
+ * max_ahead_ms is 10 s, and does not count. What is left of the tick may be used up; nothing comes
+ * after, until the clock is where it was: no machine takes so long.
  */
 static void backwards(const struct kind *k, const sfid_wide_layout *l) {
     enum { A_TICK = 4096 };
@@ -204,12 +271,14 @@ static void backwards(const struct kind *k, const sfid_wide_layout *l) {
     int rc = wide_within(g, &last, TAP_WAIT_MS), n = 0;
     ok(rc == 0 && sfid_wide_parse(l, last, &before) == 0, "%s: it draws", k->name);
     move_clock(-BACK_MS);
-    const int64_t latest_ms = wall_ns() / NS_PER_MS + BACK_MS; /* that the library may have seen before */
+    /* that the library may have seen before */
+    const int64_t latest_ms = wall_ns() / NS_PER_MS + BACK_MS;
     while (n <= A_TICK && (rc = sfid_next_wide(g, &id)) == 0 && ++n > 0)
         last = id;
     is_i64(rc, SFID_ECLOCK, "%s: 10 minutes back: refused", k->name);
     diag("%s: %d more of the tick it was in; then: %s", k->name, n, sfid_last_error(g));
-    ok(sfid_wide_parse(l, last, &after) == 0 && after.unix_ms >= before.unix_ms && after.unix_ms <= latest_ms,
+    ok(sfid_wide_parse(l, last, &after) == 0 && after.unix_ms >= before.unix_ms &&
+           after.unix_ms <= latest_ms,
        "%s: nothing ahead of the latest time seen", k->name);
     is_i64(sfid_try_next_wide(g, &id), SFID_ECLOCK, "%s: also without waiting", k->name);
     move_clock(0);
@@ -276,8 +345,10 @@ static void host(void) {
     ok(mac == 7 && ip == 7, "nothing was written");
     const int rc = sfid_mac_address(NULL, &mac);
     const int opened = sfid_open(&g, &opt);
-    ok(opened == rc && (rc == 0 || rc == SFID_EUNSUPPORTED), "flake without a worker takes the host's, or says that there is none");
-    is_i64(sfid_pid(g), rc == 0 ? (int64_t)mac : SFID_ECLOSED, "the one that sfid_mac_address() tells");
+    ok(opened == rc && (rc == 0 || rc == SFID_EUNSUPPORTED),
+       "flake without a worker takes the host's, or says that there is none");
+    is_i64(sfid_pid(g), rc == 0 ? (int64_t)mac : SFID_ECLOSED,
+           "the one that sfid_mac_address() tells");
     sfid_close(g);
 }
 

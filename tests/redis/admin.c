@@ -12,7 +12,8 @@ static char url[200], why[SFID_WHY_LEN];
 static sfid_app_info info;
 static int64_t server_now; /* whenever it is looked at */
 
-/* An app with the library's defaults at a server whose clock stands at the beginning of a second, now. Returns its tick. */
+/* An app with the library's defaults at a server whose clock stands at the beginning of a second,
+ * now. Returns its tick. */
 static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
     *a = app_today(r);
     server_now = a->now;
@@ -34,12 +35,16 @@ struct seen {
 
 /* "PID kind left holder; " for each. */
 static int list(void *user, const sfid_lease_info *lease) {
-    static const char *const kinds[] = {"?", "held", "run-out", "released", "foreign", "ending", "unshown"};
+    static const char *const kinds[] = {"?",       "held",   "run-out", "released",
+                                        "foreign", "ending", "unshown"};
     struct seen *seen = user;
     const size_t used = strlen(seen->text);
-    const bool fits = lease->until_unix_ms < 0 ? lease->left_ms == 0 : lease->until_unix_ms == server_now + lease->left_ms;
-    snprintf(seen->text + used, sizeof seen->text - used, "%" PRIu64 " %s %" PRId64 "%s%s %s; ", lease->pid, kinds[lease->kind],
-             lease->left_ms, lease->until_unix_ms < 0 ? "?" : "", fits ? "" : " (which does not fit its end)", lease->holder);
+    const bool fits = lease->until_unix_ms < 0
+                          ? lease->left_ms == 0
+                          : lease->until_unix_ms == server_now + lease->left_ms;
+    snprintf(seen->text + used, sizeof seen->text - used, "%" PRIu64 " %s %" PRId64 "%s%s %s; ",
+             lease->pid, kinds[lease->kind], lease->left_ms, lease->until_unix_ms < 0 ? "?" : "",
+             fits ? "" : " (which does not fit its end)", lease->holder);
     return --seen->most == 0;
 }
 
@@ -55,7 +60,8 @@ static void sees(const sfid_options *opt, int most, const char *want, const char
 /* The counts, "held foreign run-out released". */
 static void counted(const char *want, const char *name) {
     char got[100];
-    snprintf(got, sizeof got, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info.held, info.foreign, info.run_out, info.released);
+    snprintf(got, sizeof got, "%" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64, info.held,
+             info.foreign, info.run_out, info.released);
     is_str(got, want, "%s", name);
 }
 
@@ -76,13 +82,16 @@ static void looks_at_nothing(struct redis *r) {
     is_i64(info.open_unix_ms, -1, "when pids are handed out is not known");
     is_i64(info.wait_ms, 45000, "how long that would take is");
     is_i64(info.server_unix_ms, a.now, "the server's clock");
-    ok(info.skew_ms >= before - a.now && info.skew_ms <= after - a.now, "how far this host's is ahead");
+    ok(info.skew_ms >= before - a.now && info.skew_ms <= after - a.now,
+       "how far this host's is ahead");
     ok(info.pid_min == 0 && info.pid_max == 2047, "all pids of the layout");
     is_i64(info.held_until_unix_ms, 0, "nobody holds one");
-    ok(strncmp(info.server, "unix://", 7) == 0 && strstr(info.server, r->socket), "the server's URL");
+    ok(strncmp(info.server, "unix://", 7) == 0 && strstr(info.server, r->socket),
+       "the server's URL");
     is_str(why, "", "no sentence");
     has(&a, a.key, "lay", "nil", "nothing was written");
-    ok(sfid_app_look(&opt, NULL, NULL, NULL, NULL, 0) == 0, "nothing is wanted but that it answers");
+    ok(sfid_app_look(&opt, NULL, NULL, NULL, NULL, 0) == 0,
+       "nothing is wanted but that it answers");
 }
 
 /* pid 0 held, 1 run out, 2 released, 3 and 300 foreign. Returns the server's tick. */
@@ -123,12 +132,14 @@ static void looks(struct redis *r) {
     sees(&opt, 2, "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; ", "two are enough");
     counted("1 2 1 1", "all are counted all the same");
     opt.pid_min = 1, opt.pid_max = 3;
-    sees(&opt, 0, "1 run-out -670000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; ", "a part of the pids");
+    sees(&opt, 0, "1 run-out -670000 old-host-1:0; 2 released 1000 ; 3 foreign 60000 else:0:x; ",
+         "a part of the pids");
     ok(info.pid_min == 1 && info.pid_max == 3, "which");
     is_i64(info.held_until_unix_ms, EPOCH + (tick + 60) * 1000, "until when the last is held");
     opt.pid_min = 0, opt.pid_max = 2;
     snprintf(url, sizeof url, "unix://%s?registration=off&" PATIENT, r->socket);
-    sees(&opt, 0, "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; 2 released 1000 ; ", "without registrations");
+    sees(&opt, 0, "0 held 30000 host-a1:12; 1 run-out -670000 old-host-1:0; 2 released 1000 ; ",
+         "without registrations");
     app_is_as(&a, before, "looking changes nothing");
 }
 
@@ -157,7 +168,8 @@ static void inits(struct redis *r) {
     sees(&opt, 0, "", "an app that was forgotten, and asked for since");
     is_i64(info.state, SFID_APP_KNOWN, "is known");
     is_i64(info.open_unix_ms, EPOCH + (tick + 46) * 1000, "pids have to wait");
-    ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0, "unless somebody says that they need not");
+    ok(sfid_app_init(&opt, 0, &info, why, sizeof why) == 0,
+       "unless somebody says that they need not");
     has(&a, a.key, "q", now, "so they are handed out at once");
 }
 
@@ -176,10 +188,12 @@ static void refuses(struct redis *r) {
        "the sentence names them");
     app_is_as(&a, before, "nothing was written");
     opt.pid_min = 2, opt.pid_max = 2;
-    is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), 0, "where none of one's own part is held, it is done");
+    is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), 0,
+           "where none of one's own part is held, it is done");
     redis_do(r, "HSET", a.key, "q", "99999999999", NULL);
     opt.pid_min = opt.pid_max = 3;
-    is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY, "a foreign one alone is enough to refuse");
+    is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY,
+           "a foreign one alone is enough to refuse");
     opt.pid_min = opt.pid_max = 0;
     is_i64(sfid_app_init(&opt, 1, &info, why, sizeof why), 0, "forced it is done");
     has(&a, a.key, "q", now, "pids are handed out at once");
@@ -198,9 +212,11 @@ static void refuses_shortly(struct redis *r) {
         app_say(&a, "claim", "0", "n", base, NULL);
     }
     is_i64(sfid_app_init(&opt, 0, NULL, why, sizeof why), SFID_EBUSY, "many are held");
-    ok(strstr(why, ", and 37 more, the last until ") && strstr(why, "running anywhere"), "three are named, and the end is told");
+    ok(strstr(why, ", and 37 more, the last until ") && strstr(why, "running anywhere"),
+       "three are named, and the end is told");
     char tiny[10];
-    is_i64(sfid_app_init(&opt, 0, NULL, tiny, sizeof tiny), SFID_EBUSY, "little room for the sentence");
+    is_i64(sfid_app_init(&opt, 0, NULL, tiny, sizeof tiny), SFID_EBUSY,
+           "little room for the sentence");
     is_u64(strlen(tiny), 9, "is not overrun");
 }
 
@@ -217,9 +233,10 @@ static void forgets(struct redis *r) {
     is_i64(sfid_app_init(&opt, 0, NULL, NULL, 0), SFID_EBUSY, "its holders may be running");
     is_i64(sfid_app_init(&opt, 1, &info, NULL, 0), 0, "forced");
     is_i64(info.state, SFID_APP_FORGOTTEN, "what was found");
-    sees(&opt, 0,
-         "0 unshown 30000 host-a1:12; 2 unshown 1000 host-b2:0; 3 foreign 60000 else:0:x; 300 foreign 0? a?[2J?; ",
-         "it is forgotten; the registrations are left");
+    sees(
+        &opt, 0,
+        "0 unshown 30000 host-a1:12; 2 unshown 1000 host-b2:0; 3 foreign 60000 else:0:x; 300 foreign 0? a?[2J?; ",
+        "it is forgotten; the registrations are left");
     is_i64(info.state, SFID_APP_KNOWN, "the app is known anew");
 }
 
@@ -234,7 +251,8 @@ static void fails(const sfid_options *opt, int code, const char *words, const ch
         diag("\"%s\" has no \"%s\"", why, words);
     why[0] = '\0';
     is_i64(sfid_app_init(opt, 1, &info, why, sizeof why), code, "init: %s", name);
-    ok(strstr(why, words) && memcmp(&info, &before, sizeof info) == 0, "says why; nothing else is told");
+    ok(strstr(why, words) && memcmp(&info, &before, sizeof info) == 0,
+       "says why; nothing else is told");
 }
 
 static void errors(struct redis *r) {
@@ -266,7 +284,8 @@ static void errors(struct redis *r) {
     redis_do(r, "CONFIG", "SET", "requirepass", "", NULL);
     snprintf(url, sizeof url, "unix://%s?" PATIENT, r->socket);
     redis_do(r, "CONFIG", "SET", "min-replicas-to-write", "1", NULL);
-    is_i64(sfid_app_init(&opt, 1, NULL, why, sizeof why), SFID_EREDIS, "a server that accepts no writes");
+    is_i64(sfid_app_init(&opt, 1, NULL, why, sizeof why), SFID_EREDIS,
+           "a server that accepts no writes");
     sees(&opt, 1, "0 held 30000 host-a1:12; ", "may be looked at");
     redis_do(r, "CONFIG", "SET", "min-replicas-to-write", "0", NULL);
     redis_do(r, "DEL", a.key, NULL);

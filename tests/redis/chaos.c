@@ -1,22 +1,26 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Several clients, two real servers and everything that may go wrong, at random: no two leases ever have the same tick of the
- * same pid.
+ * Several clients, two real servers and everything that may go wrong, at random: no two leases ever
+ * have the same tick of the same pid.
  *
- * A game is some hundred steps by up to four clients on up to three pids. The servers' clocks stand still and are moved on,
- * forth and back. Requests are lost on the way back, or carried out much later; servers are flushed, restarted from nothing or
- * an old file, superseded by a copy that lags behind, made master again; and a superseded one goes on granting for a while.
- * Clients may issue any tick of a window granted, at any time: that is what windows are compared as. In most games some
- * pids are short, and who holds one asks for an ordinary one. Strangers register pids, and lose that again.
+ * A game is some hundred steps by up to four clients on up to three pids. The servers' clocks stand
+ * still and are moved on, forth and back. Requests are lost on the way back, or carried out much
+ * later; servers are flushed, restarted from nothing or an old file, superseded by a copy that lags
+ * behind, made master again; and a superseded one goes on granting for a while. Clients may issue
+ * any tick of a window granted, at any time: that is what windows are compared as. In most games
+ * some pids are short, and who holds one asks for an ordinary one. Strangers register pids, and
+ * lose that again.
  *
- * In half of the games the hash is damaged, too: an older copy is put back, or a record is deleted, while the server runs. What
- * it grants from then until it begins an era may be another's, and is not compared. But that era begins only then.
+ * In half of the games the hash is damaged, too: an older copy is put back, or a record is deleted,
+ * while the server runs. What it grants from then until it begins an era may be another's, and is
+ * not compared. But that era begins only then.
  *
- * What the script assumes is kept to: when a server begins anew, its clock is no further behind than S of any
- * that granted something before; a superseded server is out of reach once its clock is S past its successor's beginning; the
- * operator says that nobody runs only when that is so.
+ * What the script assumes is kept to: when a server begins anew, its clock is no further behind
+ * than S of any that granted something before; a superseded server is out of reach once its clock
+ * is S past its successor's beginning; the operator says that nobody runs only when that is so.
  *
- * Sizes: 60 games each server (long: 3000). $SFID_TEST_GAMES sets another number, $SFID_TEST_SEED another seed.
+ * Sizes: 60 games each server (long: 3000). $SFID_TEST_GAMES sets another number, $SFID_TEST_SEED
+ * another seed.
  */
 #include "chaos.h"
 
@@ -42,10 +46,13 @@ static void answered(struct client *c, const char *op, const struct reply *r, bo
             c->nonce = c->next, c->next = 0;
         c->limit = limit;
         may_issue(c->token, c->pid, c->lo, c->limit, doubtful);
-    } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN") || is_word(r, "TAKEN")) {
-        if (is_word(r, "TAKEN") && game.damage[0] == WHOLE && game.damage[1] == WHOLE && !game.split)
+    } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN") ||
+               is_word(r, "TAKEN")) {
+        if (is_word(r, "TAKEN") && game.damage[0] == WHOLE && game.damage[1] == WHOLE &&
+            !game.split)
             game.taken++;
-        *c = (struct client){0}; /* what was granted may be used up, but the lease is not shown again */
+        /* what was granted may be used up, but the lease is not shown again */
+        *c = (struct client){0};
     } else if (!is_word(r, "RETRY")) {
         broken("an answer that should not be");
     }
@@ -79,7 +86,8 @@ static void keep_for_later(const struct request *q) {
         game.late[game.late_count++] = *q;
 }
 
-/* Asks the master, or whom the client takes for it; the answer may get lost, or the request be late. */
+/* Asks the master, or whom the client takes for it; the answer may get lost, or the request be
+ * late. */
 static void ask(struct client *c, const char *op) {
     struct request q;
     const int s = game.split && chance(40) ? 1 - game.master : game.master;
@@ -195,10 +203,12 @@ static void step_clock(int s) {
 
 /* A program that goes by registrations alone; or one of ours is evicted. */
 static void stranger_comes_or_goes(int s) {
-    const char key[] = {'s', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', (char)below(game.pids), 0};
+    const char key[] = {
+        's', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', (char)below(game.pids), 0};
     const bool comes = game.side[s].registration && chance(50);
     const char *const args[] = {comes ? "SET" : "DEL", key, "stranger:1:ab"};
-    reply_free(redis_ask_n(game.side[s].redis, comes ? 3 : 2, args, (const size_t[]){3, sizeof key, strlen(args[2])}));
+    reply_free(redis_ask_n(game.side[s].redis, comes ? 3 : 2, args,
+                           (const size_t[]){3, sizeof key, strlen(args[2])}));
     note("%d: a registration of pid %d %s", s, key[11], comes ? "is a stranger's" : "is gone");
 }
 
@@ -211,7 +221,8 @@ static void copy_or_put_back(int s) {
         note("%d: the hash is copied", s);
         return;
     }
-    if (then && (now->type != '$' || now->size != then->size || memcmp(now->text, then->text, now->size) != 0)) {
+    if (then && (now->type != '$' || now->size != then->size ||
+                 memcmp(now->text, then->text, now->size) != 0)) {
         const char *const args[] = {"RESTORE", a->key, "0", then->text, "REPLACE"};
         const size_t sizes[] = {7, strlen(a->key), 1, then->size, 7};
         reply_free(redis_ask_n(a->redis, 5, args, sizes));
@@ -272,7 +283,8 @@ static void something_happens(void) {
     }
 }
 
-/* The operator may say that nobody runs, when nobody does, and nobody can begin on a server that was superseded. */
+/* The operator may say that nobody runs, when nobody does, and nobody can begin on a server that
+ * was superseded. */
 static void init_when_true(void) {
     const struct request q = {.op = "init"};
     if (game.split)
@@ -317,7 +329,8 @@ static void step(void) {
         time_passes();
     } else if (what < 88 && game.late_count > 0) {
         const size_t i = (size_t)below((int64_t)game.late_count);
-        reply_free(carry_out(game.split && chance(50) ? 1 - game.master : game.master, &game.late[i]));
+        reply_free(
+            carry_out(game.split && chance(50) ? 1 - game.master : game.master, &game.late[i]));
         game.late[i] = game.late[--game.late_count];
     } else if (what < 94) {
         something_happens();
@@ -332,13 +345,15 @@ static void step(void) {
 static int few_or_many(int few, int many) { return chance(50) ? few : many; }
 
 static void play(struct redis *pair) {
-    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted, faults = game.faults,
-                   moved = game.moved, alarms = game.alarms, taken = game.taken;
+    const uint64_t random = game.random, exchanges = game.exchanges, granted = game.granted,
+                   faults = game.faults, moved = game.moved, alarms = game.alarms,
+                   taken = game.taken;
     for (int s = 0; s < 2; s++)
         reply_free(game.copy[s]);
     memset(&game, 0, sizeof game);
     game.alarms = alarms, game.taken = taken;
-    game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults, game.moved = moved;
+    game.random = random, game.exchanges = exchanges, game.granted = granted, game.faults = faults,
+    game.moved = moved;
     const int registration = chance(25), short_ticks = chance(70) ? 2 + (int)below(2) : 0;
     game.clients = 2 + (int)below(CLIENTS - 1);
     game.pids = 1 + (int)below(PIDS);
@@ -346,7 +361,8 @@ static void play(struct redis *pair) {
     for (int s = 0; s < 2; s++) {
         struct app *a = &game.side[s];
         *a = app_new(&pair[s]);
-        a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = BUDGET, a->pid_max = game.pids - 1, a->registration = registration;
+        a->unit = UNIT, a->window = WINDOW * UNIT, a->slack = BUDGET, a->pid_max = game.pids - 1,
+        a->registration = registration;
         a->short_ms = short_ticks * UNIT, a->share = short_ticks ? 2 : 0;
         game.now = a->now;
     }
@@ -379,8 +395,9 @@ static void test(struct redis *r) {
     }
     if (game.broken)
         diag("this game alone: SFID_TEST_SEED=%" PRIu64 " SFID_TEST_GAMES=1", seed);
-    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64 " moves, %" PRIu64 " faults, %" PRIu64
-         " damaged hashes noticed, %" PRIu64 " times TAKEN without damage",
+    diag("%" PRIu64 " games, %" PRIu64 " exchanges, %" PRIu64 " windows granted, %" PRIu64
+         " moves, %" PRIu64 " faults, %" PRIu64 " damaged hashes noticed, %" PRIu64
+         " times TAKEN without damage",
          played, game.exchanges, game.granted, game.moved, game.faults, game.alarms, game.taken);
     ok(!game.broken, "%s: no tick of a pid is granted twice", r->program);
     ok(game.granted > games && game.moved > games / 4, "%s: and many were granted", r->program);

@@ -5,7 +5,17 @@
 
 #include "support/app.h"
 
-enum { CLIENTS = 4, PIDS = 4, STEPS = 400, LATE = 8, LEASES = 4096, TRACE = 60, UNIT = 1000, WINDOW = 6, BUDGET = 2000 };
+enum {
+    CLIENTS = 4,
+    PIDS = 4,
+    STEPS = 400,
+    LATE = 8,
+    LEASES = 4096,
+    TRACE = 60,
+    UNIT = 1000,
+    WINDOW = 6,
+    BUDGET = 2000
+};
 
 struct request {
     char op[8], arg[8][40], witness[48];
@@ -33,12 +43,13 @@ enum { WHOLE, FLUSHED, GONE_BACK, LACKING };
 
 static struct {
     struct app side[2];
-    int64_t now, ahead[2];                 /* ms; a server's clock is ahead of now by its own */
-    enum { KNOWN, ANEW, SETTLED } anew[2]; /* ANEW: its next exchange begins an era; SETTLED: and its clock is chosen */
-    bool saved[2];                         /* there is a file */
-    int damage[2];                         /* since the server's era began */
-    struct reply *copy[2];                 /* of the hash, as DUMP tells it; NULL: none */
-    bool damages;                          /* so it may happen */
+    int64_t now, ahead[2]; /* ms; a server's clock is ahead of now by its own */
+    /* ANEW: its next exchange begins an era; SETTLED: and its clock is chosen */
+    enum { KNOWN, ANEW, SETTLED } anew[2];
+    bool saved[2];         /* there is a file */
+    int damage[2];         /* since the server's era began */
+    struct reply *copy[2]; /* of the hash, as DUMP tells it; NULL: none */
+    bool damages;          /* so it may happen */
     int master;
     bool split;     /* the other server was master and can be reached */
     int64_t begun;  /* clock of the master at its first exchange as such; 0: none so far */
@@ -94,7 +105,8 @@ static int64_t tick_of(int s) {
 }
 
 static bool within_reach(int s) {
-    return s == game.master || (game.split && (game.begun == 0 || clock_of(s) <= game.begun + BUDGET));
+    return s == game.master ||
+           (game.split && (game.begun == 0 || clock_of(s) <= game.begun + BUDGET));
 }
 
 /* A server that begins anew may have its clock set back: as far as it may, or nearly. */
@@ -108,7 +120,8 @@ static void settle(int s) {
 }
 
 static bool is_word(const struct reply *r, const char *word) {
-    return r->type == '*' && r->count > 0 && r->list[0].type == '$' && strcmp(r->list[0].text, word) == 0;
+    return r->type == '*' && r->count > 0 && r->list[0].type == '$' &&
+           strcmp(r->list[0].text, word) == 0;
 }
 
 /* WHO-B-N and what may stand behind it; nothing else in an answer has a dash. */
@@ -122,12 +135,13 @@ static const char *era_in(const struct reply *r) {
 /* Another server's, or one that has begun later: one of before is that of a copy. */
 static bool is_new(const char *era, const char *known) {
     const size_t who = strcspn(era, "-") + 1;
-    return strncmp(era, known, who) != 0 || strtoull(era + who, NULL, 10) > strtoull(known + who, NULL, 10);
+    return strncmp(era, known, who) != 0 ||
+           strtoull(era + who, NULL, 10) > strtoull(known + who, NULL, 10);
 }
 
 /*
- * An era that the witness had begun is one of a damaged hash, or of a server that was flushed with its clock set back: what it began
- * then looks older than what it had. A new era has no damage.
+ * An era that the witness had begun is one of a damaged hash, or of a server that was flushed with
+ * its clock set back: what it began then looks older than what it had. A new era has no damage.
  */
 static void heed_era(int s, const char *era) {
     const size_t why = strcspn(era, " ");
@@ -152,15 +166,16 @@ static struct reply *carry_out(int s, const struct request *q) {
     a->now = clock_of(s);
     redis_clock_fix(a->redis, a->now);
     a->witness = q->witness;
-    struct reply *r =
-        app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], NULL);
+    struct reply *r = app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4],
+                              q->arg[5], q->arg[6], q->arg[7], NULL);
     game.exchanges++;
     game.latest = clock_of(s) > game.latest ? clock_of(s) : game.latest;
     if (s == game.master && (game.begun == 0 || (game.anew[s] && clock_of(s) < game.begun)))
         game.begun = clock_of(s);
     game.anew[s] = KNOWN;
-    note("%d at %" PRId64 ".%03d: (%s) %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s), (int)(clock_of(s) % UNIT), q->witness, q->op,
-         q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
+    note("%d at %" PRId64 ".%03d: (%s) %s %s %s %s %s %s %s %s %s: %s", s, tick_of(s),
+         (int)(clock_of(s) % UNIT), q->witness, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3],
+         q->arg[4], q->arg[5], q->arg[6], q->arg[7], reply_line(r, line, sizeof line));
     if (r->type != '*' || r->count < 2)
         broken(line);
     heed_era(s, era_in(r));
@@ -198,10 +213,12 @@ static void may_issue(uint64_t token, int pid, int64_t lo, int64_t end, bool dou
     game.granted++;
     for (size_t i = 0; i < game.windows; i++) {
         const struct window *o = &game.window[i];
-        if (o != w && o->pid == pid && o->lo < w->end && w->lo < o->end && !o->doubtful && !w->doubtful) {
+        if (o != w && o->pid == pid && o->lo < w->end && w->lo < o->end && !o->doubtful &&
+            !w->doubtful) {
             snprintf(text, sizeof text,
-                     "pid %d: T%" PRIu64 " has %" PRId64 " to %" PRId64 ", T%" PRIu64 " has %" PRId64 " to %" PRId64, pid, w->token,
-                     w->lo, w->end, o->token, o->lo, o->end);
+                     "pid %d: T%" PRIu64 " has %" PRId64 " to %" PRId64 ", T%" PRIu64
+                     " has %" PRId64 " to %" PRId64,
+                     pid, w->token, w->lo, w->end, o->token, o->lo, o->end);
             broken(text);
         }
     }

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Claims: which pid, which ticks, and when not; each bound one millisecond before, at and after it. */
+/* Claims: which pid, which ticks, and when not; each bound one millisecond before, at and after
+ * it. */
 #include "support/app.h"
 
 /* A server that knows nothing of the app: whoever held a pid before may use up its window. */
 static void without_record(struct redis *r) {
     struct app a = app_new(r);
-    says(&a, "RETRY 1000013 1000013", "an unknown app: not before q", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "RETRY 1000013 1000013", "an unknown app: not before q", "claim", "0", "n", "m:0:A",
+         NULL);
     has(&a, a.key, "q", "1000013", "q: every window granted so far has ended");
     has(&a, a.key, "g", "1000003", "g: nobody else can have begun");
     app_at(&a, T0 + 12, 999);
@@ -34,7 +36,8 @@ static void rounding(struct redis *r) {
     has(&a, a.key, "g", "1000003", "g, the sum at a tick");
     a = app_ready(r);
     app_at(&a, T0, 999);
-    says(&a, "OK 1000000 1000010 0", "last ms of a tick: this tick, and the same limit", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000000 1000010 0", "last ms of a tick: this tick, and the same limit", "claim",
+         "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 1, 0);
     says(&a, "OK 1000001 1000011 1", "first ms of the next", "claim", "0", "n", "m:0:B", NULL);
 }
@@ -43,22 +46,27 @@ static void released(struct redis *r) {
     struct app a = app_ready(r);
     a.pid_max = 0;
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
-    says(&a, "OK", "released at a position ahead", "release", "0", "n", "m:0:A", "", "1000007", "1000010", NULL);
+    says(&a, "OK", "released at a position ahead", "release", "0", "n", "m:0:A", "", "1000007",
+         "1000010", NULL);
     app_at(&a, T0 + 5, 999);
     says(&a, "RETRY 1000006 0", "two ticks before the position", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 6, 0);
-    says(&a, "OK 1000007 1000016 0", "the tick before it: from the position", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000007 1000016 0", "the tick before it: from the position", "claim", "0", "n",
+         "m:0:B", NULL);
     app_say(&a, "release", "0", "n", "m:0:B", "", "1000007", "1000010", NULL);
     app_at(&a, T0 + 8, 0);
     says(&a, "OK 1000008 1000018 0", "after it: from now", "claim", "0", "n", "m:0:C", NULL);
 }
 
-/* What was released to this server needs not wait for q: the holder itself said where it stopped. */
+/* What was released to this server needs not wait for q: the holder itself said where it
+ * stopped. */
 static void released_before_q(struct redis *r) {
     struct app a = app_new(r);
-    says(&a, "OK 1000009 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000009", NULL);
+    says(&a, "OK 1000009 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1",
+         "1000009", NULL);
     says(&a, "OK", "and releases", "release", "0", "n1", "m:0:A", "", "1000001", "1000010", NULL);
-    says(&a, "OK 1000001 1000010 0", "the next has the pid, before q", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000001 1000010 0", "the next has the pid, before q", "claim", "0", "n", "m:0:B",
+         NULL);
     says(&a, "RETRY 1000013 1000013", "the others have to wait", "claim", "0", "n", "m:0:C", NULL);
 }
 
@@ -66,22 +74,28 @@ static void released_before_q(struct redis *r) {
 static void again(struct redis *r) {
     struct app a = app_ready(r);
     says(&a, "OK 1000000 1000010 0", "a claim", "claim", "0", "n", "m:0:A", NULL);
-    says(&a, "OK 1000001 1000010 0", "again at once: not before what was granted first", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000001 1000010 0", "again at once: not before what was granted first", "claim",
+         "0", "n", "m:0:A", NULL);
     app_at(&a, T0 + 3, 0);
     says(&a, "OK 1000003 1000013 0", "again later: from now", "claim", "0", "n", "m:0:A", NULL);
     app_at(&a, T0 - 5, 0);
-    says(&a, "OK 1000004 1000013 0", "again with the clock set back: the window granted last, no shorter", "claim", "0", "n",
+    says(&a, "OK 1000004 1000013 0",
+         "again with the clock set back: the window granted last, no shorter", "claim", "0", "n",
          "m:0:A", NULL);
     has(&a, a.key, "0", "00001000013 n m:0:A", "the record keeps its limit");
-    says(&a, "RETRY 1000000 1000000", "another's base that ends like this one is another's", "claim", "0", "n", "0:A", NULL);
+    says(&a, "RETRY 1000000 1000000", "another's base that ends like this one is another's",
+         "claim", "0", "n", "0:A", NULL);
     app_at(&a, T0, 0);
-    says(&a, "OK 1000004 1000013 0", "under the nonce of another attempt", "claim", "0", "n1", "m:0:A", NULL);
+    says(&a, "OK 1000004 1000013 0", "under the nonce of another attempt", "claim", "0", "n1",
+         "m:0:A", NULL);
     has(&a, a.key, "0", "00001000013 n1 m:0:A", "the later one stands");
     says(&a, "OK 1000004 1000013 0", "and the earlier one, late", "claim", "0", "n", "m:0:A", NULL);
     has(&a, a.key, "0", "00001000013 n1 m:0:A", "does not bring back its own");
     says(&a, "OK 1000013 1000013 0", "renewed", "renew", "0", "n1", "m:0:A", "n2", "1000013", NULL);
-    says(&a, "OK 1000004 1000013 0", "the claim arrives once more, late", "claim", "0", "n", "m:0:A", NULL);
-    says(&a, "OK 1000013 1000013 0", "and did not bring back the old nonce", "renew", "0", "n2", "m:0:A", "n3", "1000013", NULL);
+    says(&a, "OK 1000004 1000013 0", "the claim arrives once more, late", "claim", "0", "n",
+         "m:0:A", NULL);
+    says(&a, "OK 1000013 1000013 0", "and did not bring back the old nonce", "renew", "0", "n2",
+         "m:0:A", "n3", "1000013", NULL);
 }
 
 static void held(struct redis *r) {
@@ -97,11 +111,13 @@ static void held(struct redis *r) {
     says(&a, "OK 1000020 1000030 0", "1 ms after the limit", "claim", "0", "n", "m:0:C", NULL);
 }
 
-/* A record that has run out proves nothing before q: it may stand for one that renewed late, after another was forgotten. */
+/* A record that has run out proves nothing before q: it may stand for one that renewed late, after
+ * another was forgotten. */
 static void held_before_q(struct redis *r) {
     struct app a = app_new(r);
     a.pid_max = 0;
-    says(&a, "OK 1000003 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1", "1000003", NULL);
+    says(&a, "OK 1000003 1000010 0", "a holder of before goes on", "renew", "0", "n", "m:0:A", "n1",
+         "1000003", NULL);
     app_at(&a, T0 + 12, 999);
     says(&a, "RETRY 1000013 1000013", "run out, 1 ms before q", "claim", "0", "n", "m:0:B", NULL);
     app_at(&a, T0 + 13, 0);
@@ -114,9 +130,12 @@ static void where(struct redis *r) {
     says(&a, "OK 1000000 1000010 6", "the first asked for", "claim", "6", "n", "m:0:A", NULL);
     says(&a, "OK 1000000 1000010 7", "the next", "claim", "6", "n", "m:0:B", NULL);
     app_at(&a, T0 + 1, 0);
-    says(&a, "OK 1000001 1000011 5", "round the end of the range", "claim", "6", "n", "m:0:C", NULL);
-    says(&a, "RETRY 1000010 0", "all taken: the first to run out", "claim", "6", "n", "m:0:D", NULL);
-    says(&a, "RETRY 1000010 0", "a start beyond the range lies in it", "claim", "100", "n", "m:0:D", NULL);
+    says(&a, "OK 1000001 1000011 5", "round the end of the range", "claim", "6", "n", "m:0:C",
+         NULL);
+    says(&a, "RETRY 1000010 0", "all taken: the first to run out", "claim", "6", "n", "m:0:D",
+         NULL);
+    says(&a, "RETRY 1000010 0", "a start beyond the range lies in it", "claim", "100", "n", "m:0:D",
+         NULL);
     app_say(&a, "release", "5", "n", "m:0:C", "", "1000005", "1000010", NULL);
     says(&a, "RETRY 1000004 0", "a position ahead comes sooner", "claim", "5", "n", "m:0:D", NULL);
     has(&a, a.key, "4", "nil", "nothing below the range");
@@ -126,7 +145,8 @@ static void where(struct redis *r) {
 static void unreadable(struct redis *r) {
     struct app a = app_ready(r);
     redis_do(r, "HSET", a.key, "0", "?", NULL);
-    says(&a, "OK 1000000 1000010 1", "a record that says nothing is passed over", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 1000000 1000010 1", "a record that says nothing is passed over", "claim", "0", "n",
+         "m:0:A", NULL);
     has(&a, a.key, "0", "?", "and stays");
 }
 
@@ -137,8 +157,10 @@ static void many_digits(struct redis *r) {
     app_say(&a, "init", "", NULL);
     says(&a, "OK 478526625343 478526635343 0", "a claim", "claim", "0", "n", "m:0:A", NULL);
     says(&a, "RETRY 478526635343 0", "is held", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "OK 478526635343 478526635343 0", "is renewed", "renew", "0", "n", "m:0:A", "n2", "478526635343", NULL);
-    says(&a, "OK", "is released", "release", "0", "n2", "m:0:A", "", "478526625350", "478526635343", NULL);
+    says(&a, "OK 478526635343 478526635343 0", "is renewed", "renew", "0", "n", "m:0:A", "n2",
+         "478526635343", NULL);
+    says(&a, "OK", "is released", "release", "0", "n2", "m:0:A", "", "478526625350", "478526635343",
+         NULL);
     says(&a, "RETRY 478526625349 0", "with its position", "claim", "0", "n", "m:0:B", NULL);
     app_say(&a, "claim", "0", "n", "m:0:B", NULL);
     /* As far as a double counts. */
@@ -148,7 +170,8 @@ static void many_digits(struct redis *r) {
                 "if command == 'TIME' then return {'9000000000000', '123456'} end\n"
                 "return real.pcall(command, ...) end}";
     app_say(&a, "init", "", NULL);
-    says(&a, "OK 9000000000000123 9000000000010123 0", "sixteen digits", "claim", "0", "n", "m:0:A", NULL);
+    says(&a, "OK 9000000000000123 9000000000010123 0", "sixteen digits", "claim", "0", "n", "m:0:A",
+         NULL);
 }
 
 static void test(struct redis *r) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whenever the server may have forgotten something, everything is forgotten: the hash gone, the server started anew, from
- * nothing or an old file, a replica promoted, a master of former days back in its role.
+ * Whenever the server may have forgotten something, everything is forgotten: the hash gone, the
+ * server started anew, from nothing or an old file, a replica promoted, a master of former days
+ * back in its role.
  */
 #include "support/app.h"
 
@@ -15,7 +16,8 @@ static struct app two_leases(struct redis *r, bool save_between) {
     return a;
 }
 
-/* T0 + 1, all forgotten: the holders go on, and nobody else begins before all that was granted has run out. */
+/* T0 + 1, all forgotten: the holders go on, and nobody else begins before all that was granted has
+ * run out. */
 static void all_forgotten(struct app *a, const char *how) {
     char about[200], era_before[sizeof a->era];
     snprintf(about, sizeof about, "%s: ", how);
@@ -24,9 +26,12 @@ static void all_forgotten(struct app *a, const char *how) {
     app_at(a, T0 + 1, 0);
     says(a, "RETRY 1000014 1000014", "claims wait", "claim", "0", "n", "m:0:C", NULL);
     ok(strcmp(era_before, a->era) != 0, "%s: told by another era", how);
-    says(a, "OK 1000010 1000011 1", "a holder goes on", "renew", "1", "n", "m:0:B", "n1", "1000010", NULL);
-    says(a, "OK 1000010 1000011 0", "so does the other", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
-    says(a, "GONE 1000014", "not one whose limit shows nothing", "renew", "2", "n", "m:0:D", "n1", "1000003", NULL);
+    says(a, "OK 1000010 1000011 1", "a holder goes on", "renew", "1", "n", "m:0:B", "n1", "1000010",
+         NULL);
+    says(a, "OK 1000010 1000011 0", "so does the other", "renew", "0", "n", "m:0:A", "n1",
+         "1000010", NULL);
+    says(a, "GONE 1000014", "not one whose limit shows nothing", "renew", "2", "n", "m:0:D", "n1",
+         "1000003", NULL);
     app_at(a, T0 + 13, 999);
     says(a, "RETRY 1000014 1000014", "1 ms before q", "claim", "0", "n", "m:0:C", NULL);
     app_at(a, T0 + 14, 0);
@@ -37,19 +42,25 @@ static void all_forgotten(struct app *a, const char *how) {
 /* A file knows of a nonce shown since, and of a release, only what was so then. */
 static void old_file(struct redis *r) {
     struct app a = two_leases(r, false);
-    says(&a, "OK", "a lease is given back", "release", "1", "n", "m:0:B", "", "1000001", "1000010", NULL);
+    says(&a, "OK", "a lease is given back", "release", "1", "n", "m:0:B", "", "1000001", "1000010",
+         NULL);
     redis_do(r, "SAVE", NULL);
-    says(&a, "OK 1000001 1000010 1", "after that its pid is another's", "claim", "1", "n", "m:0:C", NULL);
-    says(&a, "OK 1000010 1000010 0", "and a holder has shown another nonce", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "OK 1000001 1000010 1", "after that its pid is another's", "claim", "1", "n", "m:0:C",
+         NULL);
+    says(&a, "OK 1000010 1000010 0", "and a holder has shown another nonce", "renew", "0", "n",
+         "m:0:A", "n1", "1000010", NULL);
     redis_restart(r, false);
     app_at(&a, T0 + 2, 0);
-    says(&a, "RETRY 1000015 1000015", "the old file does not free the pid", "claim", "1", "n", "m:0:D", NULL);
-    says(&a, "OK 1000010 1000012 0", "nor does it make the holder a copy", "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
+    says(&a, "RETRY 1000015 1000015", "the old file does not free the pid", "claim", "1", "n",
+         "m:0:D", NULL);
+    says(&a, "OK 1000010 1000012 0", "nor does it make the holder a copy", "renew", "0", "n1",
+         "m:0:A", "n2", "1000010", NULL);
 }
 
 static void flushed(struct redis *r) {
-    static const char *const damages[][2] = {{"q", NULL}, {"g", NULL},   {"b", NULL},  {"n", NULL},  {"q", "nan"},
-                                             {"q", "-1"}, {"g", "0x10"}, {"g", "1e5"}, {"n", "inf"}, {"b", "inf"}};
+    static const char *const damages[][2] = {{"q", NULL},  {"g", NULL}, {"b", NULL},   {"n", NULL},
+                                             {"q", "nan"}, {"q", "-1"}, {"g", "0x10"}, {"g", "1e5"},
+                                             {"n", "inf"}, {"b", "inf"}};
     struct app a = two_leases(r, false);
     redis_do(r, "FLUSHALL", NULL);
     all_forgotten(&a, "flushed");
@@ -90,13 +101,16 @@ static void remembered(struct redis *r) {
     resp_close(r->conn);
     r->conn = NULL;
     app_at(&a, T0 + 1, 0);
-    says(&a, "OK 1000001 1000011 2", "another connection: all is known", "claim", "0", "n", "m:0:C", NULL);
+    says(&a, "OK 1000001 1000011 2", "another connection: all is known", "claim", "0", "n", "m:0:C",
+         NULL);
     is_str(a.era, era, "and the era is the same");
     redis_do(r, "SCRIPT", "FLUSH", NULL);
-    says(&a, "OK 1000010 1000011 0", "scripts forgotten: all is known", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "OK 1000010 1000011 0", "scripts forgotten: all is known", "renew", "0", "n", "m:0:A",
+         "n1", "1000010", NULL);
 }
 
-/* The master grants what its replica never gets; the replica takes over; and later the old master is made master again. */
+/* The master grants what its replica never gets; the replica takes over; and later the old master
+ * is made master again. */
 static void failed_over(struct redis *r) {
     struct redis master, replica;
     struct app a, b;
@@ -104,7 +118,8 @@ static void failed_over(struct redis *r) {
     redis_start(&replica, r->program, "replica", REDIS_PORT | REDIS_CLOCK, NULL);
     a = app_ready(&master);
     app_say(&a, "claim", "0", "n", "m:0:A", NULL);
-    redis_clock_offset(&master, 0); /* before Redis 7, a copy is made only when some time has passed */
+    /* before Redis 7, a copy is made only when some time has passed */
+    redis_clock_offset(&master, 0);
     redis_replicate(&replica, &master);
     app_at(&a, T0, 0);
     b = a;
@@ -113,8 +128,10 @@ static void failed_over(struct redis *r) {
     says(&b, "-READONLY *", "a replica grants nothing", "claim", "0", "n", "m:0:C", NULL);
     redis_pause(&replica);
     redis_do(&master, "CLIENT", "KILL", "TYPE", "replica", NULL);
-    says(&a, "OK 1000010 1000010 0", "renewed on the master", "renew", "0", "n", "m:0:A", "n", "1000010", NULL);
-    says(&a, "OK 1000000 1000010 1", "granted by the master, never replicated", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "OK 1000010 1000010 0", "renewed on the master", "renew", "0", "n", "m:0:A", "n",
+         "1000010", NULL);
+    says(&a, "OK 1000000 1000010 1", "granted by the master, never replicated", "claim", "0", "n",
+         "m:0:B", NULL);
     redis_pause(&master);
     redis_resume(&replica);
     redis_promote(&replica);
@@ -130,7 +147,8 @@ static void failed_over(struct redis *r) {
     redis_kill(&replica);
 }
 
-/* Old records that are written back are not believed: the server that wrote them was another, or in another role. */
+/* Old records that are written back are not believed: the server that wrote them was another, or in
+ * another role. */
 static void role_and_back(struct redis *r) {
     struct app a = two_leases(r, false);
     redis_do(r, "REPLICAOF", "127.0.0.1", "1", NULL);

@@ -1,24 +1,28 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Many pids: what a claim costs, where it looks when most or all are taken, and how those that wait take turns.
+ * Many pids: what a claim costs, where it looks when most or all are taken, and how those that wait
+ * take turns.
  *
- * A claim reads the fields of the app, 8 pids from its own place, the 8 released last, and 128 of a search that all share.
+ * A claim reads the fields of the app, 8 pids from its own place, the 8 released last, and 128 of a
+ * search that all share.
  */
 #include "support/app.h"
 
 enum { ALL = 65536, STEPS = ALL / 128 };
 
-/* Records of pids first to last but one, as of leases that end at T0 + 10 and, one of them, at T0 + 7. */
+/* Records of pids first to last but one, as of leases that end at T0 + 10 and, one of them, at T0 +
+ * 7. */
 static void taken(struct app *a, int first, int last, int earlier) {
     char from[16], to[16], soon[16];
     snprintf(from, sizeof from, "%d", first);
     snprintf(to, sizeof to, "%d", last - 1);
     snprintf(soon, sizeof soon, "%d", earlier);
-    reply_free(redis_ask(a->redis, "EVAL",
-                         "for pid = tonumber(ARGV[1]), tonumber(ARGV[2]) do\n"
-                         "local limit = pid == tonumber(ARGV[3]) and '00001000007' or '00001000010'\n"
-                         "redis.call('HSET', KEYS[1], pid, limit .. ' 0123456789abcdef some-host-0123abcd:0:T' .. pid) end",
-                         "1", a->key, from, to, soon, NULL));
+    reply_free(redis_ask(
+        a->redis, "EVAL",
+        "for pid = tonumber(ARGV[1]), tonumber(ARGV[2]) do\n"
+        "local limit = pid == tonumber(ARGV[3]) and '00001000007' or '00001000010'\n"
+        "redis.call('HSET', KEYS[1], pid, limit .. ' 0123456789abcdef some-host-0123abcd:0:T' .. pid) end",
+        "1", a->key, from, to, soon, NULL));
 }
 
 /* An app whose pids are all taken so. */
@@ -41,7 +45,8 @@ static void costs(struct app *a, const char *want, const char *name) {
     static const char *const commands[] = {"time", "hmget", "hget", "get", "hset"};
     char got[100] = "";
     for (size_t i = 0, n = 0; i < COUNT(commands); i++)
-        n += (size_t)snprintf(got + n, sizeof got - n, "%s%" PRId64, n ? " " : "", calls(a->redis, commands[i]));
+        n += (size_t)snprintf(got + n, sizeof got - n, "%s%" PRId64, n ? " " : "",
+                              calls(a->redis, commands[i]));
     is_str(got, want, "%s: the commands", name);
 }
 
@@ -50,13 +55,15 @@ static bool claims(struct app *a, const char *start, const char *base) {
     return strncmp(app_say(a, "claim", start, "n", base, NULL), "OK ", 3) == 0;
 }
 
-/* Claims until one is granted, or the search is over. Returns how many it took; *most: commands of the dearest. */
+/* Claims until one is granted, or the search is over. Returns how many it took; *most: commands of
+ * the dearest. */
 static int until(struct app *a, const char *start, const char *base, bool granted, int64_t *most) {
     int n = 0;
     *most = 0;
     do {
         const bool got = claims(a, start, base);
-        const int64_t cost = calls(a->redis, "hmget") + calls(a->redis, "hget") + calls(a->redis, "hset");
+        const int64_t cost =
+            calls(a->redis, "hmget") + calls(a->redis, "hget") + calls(a->redis, "hset");
         *most = cost > *most ? cost : *most;
         n++;
         if (got == granted && (granted || strncmp(a->said, "RETRY 1000000 ", 14) != 0))
@@ -83,9 +90,11 @@ static void each_claim(struct redis *r) {
     ok(!claims(&a, "40000", "m:0:A"), "1 ms before its limit");
     app_at(&a, T0 + 7, 0);
     const int n = until(&a, "0", "m:0:A", true, &most);
-    ok(n <= STEPS && strcmp(a.said, "OK 1000007 1000017 40000") == 0, "the one that ran out is found: claim %d: %s", n, a.said);
+    ok(n <= STEPS && strcmp(a.said, "OK 1000007 1000017 40000") == 0,
+       "the one that ran out is found: claim %d: %s", n, a.said);
     ok(most <= 5, "no claim was dearer: %" PRId64, most);
-    app_say(&a, "renew", "65535", "0123456789abcdef", "some-host-0123abcd:0:T65535", "n1", "1000010", NULL);
+    app_say(&a, "renew", "65535", "0123456789abcdef", "some-host-0123abcd:0:T65535", "n1",
+            "1000010", NULL);
     is_str(a.said, "OK 1000010 1000017 65535", "a renewal");
 }
 
@@ -181,12 +190,15 @@ static void overflows(struct redis *r) {
     ok(till <= 9, "and that is known again: claim %" PRId64, till);
 }
 
-/* A pid granted for w since the search saw all of them: its holder ends, and it is found when that is over, not W later. */
+/* A pid granted for w since the search saw all of them: its holder ends, and it is found when that
+ * is over, not W later. */
 static void found_after_w(struct redis *r) {
     static const struct {
         const char *start, *name;
         bool searching;
-    } rows[] = {{"500", "near the own place", false}, {"0", "listed", false}, {"500", "while a search is under way", true}};
+    } rows[] = {{"500", "near the own place", false},
+                {"0", "listed", false},
+                {"500", "while a search is under way", true}};
     int64_t most;
     for (size_t i = 0; i < COUNT(rows); i++) {
         struct app a = full(r, 1000, -1);
@@ -199,13 +211,14 @@ static void found_after_w(struct redis *r) {
         if (rows[i].searching) /* which has seen pids 400 to 599 */
             redis_do(r, "HSET", a.key, "i0", "0-999 0 600 200 1000010 ", NULL);
         gives_back(&a, 500, "1000001");
-        ok(claims(&a, rows[i].start, "m:0:C") && strcmp(a.said, "OK 1000001 1000005 500") == 0, "granted, %s: %s", rows[i].name,
-           a.said);
+        ok(claims(&a, rows[i].start, "m:0:C") && strcmp(a.said, "OK 1000001 1000005 500") == 0,
+           "granted, %s: %s", rows[i].name, a.said);
         for (int k = 0; rows[i].searching && k < 8; k++)
             claims(&a, "0", "m:0:B");
         app_at(&a, T0 + 5, 0);
         const int n = until(&a, "0", "m:0:D", true, &most);
-        ok(n <= 16 && strcmp(a.said, "OK 1000005 1000009 500") == 0, "found at its limit: claim %d: %s", n, a.said);
+        ok(n <= 16 && strcmp(a.said, "OK 1000005 1000009 500") == 0,
+           "found at its limit: claim %d: %s", n, a.said);
     }
 }
 
@@ -231,10 +244,12 @@ static void other_ranges(struct redis *r) {
     ok(got[0] && got[1], "two ranges in turn: each has its own in %" PRId64 " rounds", rounds);
     a = searched(r), b = a;
     b.pid_max = 99;
-    is_str(gives_back(&b, 500, "1000000"), "OK", "a pid is given back by one that has another range by now");
+    is_str(gives_back(&b, 500, "1000000"), "OK",
+           "a pid is given back by one that has another range by now");
     claims(&b, "0", "m:0:A");
     ok(strncmp(b.said, "RETRY ", 6) == 0, "that range does not get it: %s", b.said);
-    ok(until(&a, "0", "m:0:A", true, &rounds) <= 8 && strstr(a.said, " 500"), "its own does: %s", a.said);
+    ok(until(&a, "0", "m:0:A", true, &rounds) <= 8 && strstr(a.said, " 500"), "its own does: %s",
+       a.said);
 }
 
 static void begins_anew(struct redis *r) {
@@ -254,11 +269,13 @@ static void begins_anew(struct redis *r) {
         a = searched(r);
         redis_do(r, "HSET", a.key, "i0", texts[i], NULL);
         claims(&a, "0", "m:0:B");
-        ok(strncmp(a.said, "RETRY ", 6) == 0, "an index that says \"%s\" grants nothing: %s", texts[i], a.said);
+        ok(strncmp(a.said, "RETRY ", 6) == 0, "an index that says \"%s\" grants nothing: %s",
+           texts[i], a.said);
     }
     a = searched(r);
     redis_do(r, "HSET", a.key, "20", "00001000000 n m:0:X", NULL);
-    ok(claims(&a, "15", "m:0:B"), "what has run out near the own place is found, whatever the index says");
+    ok(claims(&a, "15", "m:0:B"),
+       "what has run out near the own place is found, whatever the index says");
 }
 
 /* ---- nothing is lost ---------------------------------------------------------- */
@@ -279,7 +296,8 @@ static void keep(struct lease *l, const struct app *a, const char *base) {
     snprintf(l->limit, sizeof l->limit, "%lld", limit);
 }
 
-/* Claims, renewals, releases and ends of leases on pids of two ranges, with a clock that is set back at times. Returns its latest tick. */
+/* Claims, renewals, releases and ends of leases on pids of two ranges, with a clock that is set
+ * back at times. Returns its latest tick. */
 static int64_t random_history(struct app *a, unsigned *seed) {
     static struct lease leases[LEASES];
     int64_t tick = T0, latest = T0;
@@ -300,7 +318,8 @@ static int64_t random_history(struct app *a, unsigned *seed) {
         else if (n > 0 && what < 7)
             app_say(a, "finish", leases[k].pid, leases[k].base, NULL);
         else if (n > 0)
-            app_say(a, "release", leases[k].pid, "n", leases[k].base, "", position, leases[k].limit, NULL);
+            app_say(a, "release", leases[k].pid, "n", leases[k].base, "", position, leases[k].limit,
+                    NULL);
         if (n > 0 && what == 9)
             leases[k] = leases[--n];
     }
@@ -325,7 +344,8 @@ static void all_come_back(struct redis *r) {
             snprintf(base, sizeof base, "m:1:%d", got);
             got += claims(&a, "0", base);
         }
-        ok(got == SOME, "after a random history all pids come back: %d of %d, by %d claims", got, SOME, n);
+        ok(got == SOME, "after a random history all pids come back: %d of %d, by %d claims", got,
+           SOME, n);
     }
 }
 
@@ -333,7 +353,8 @@ static void all_come_back(struct redis *r) {
 
 static void polls(struct app *a, int64_t want, const char *name) {
     app_say(a, "claim", "0", "n", "m:0:A", NULL);
-    ok(strncmp(a->said, "RETRY ", 6) == 0 && a->poll == want, "%s: %s, in %" PRId64 " ms", name, a->said, a->poll);
+    ok(strncmp(a->said, "RETRY ", 6) == 0 && a->poll == want, "%s: %s, in %" PRId64 " ms", name,
+       a->said, a->poll);
 }
 
 static void turns(struct redis *r) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A slot on its way from one node of a cluster to another: the node that does not own it yet grants nothing, and the config
- * epoch of a node is part of who it is.
+ * A slot on its way from one node of a cluster to another: the node that does not own it yet grants
+ * nothing, and the config epoch of a node is part of who it is.
  *
  * Sizes: one server (long: each).
  */
@@ -50,11 +50,13 @@ static void is_empty(int node, const char *name) {
 }
 
 static int64_t epoch_of(int node) {
-    const char *info = redis_text(&c.node[node], "CLUSTER", "INFO", NULL), *mine = strstr(info, "cluster_my_epoch:");
+    const char *info = redis_text(&c.node[node], "CLUSTER", "INFO", NULL),
+               *mine = strstr(info, "cluster_my_epoch:");
     return mine ? strtoll(mine + 17, NULL, 10) : -1;
 }
 
-/* A new app at the owner; the move begins and is called off; the server forgets; the slot comes to the other node after all. */
+/* A new app at the owner; the move begins and is called off; the server forgets; the slot comes to
+ * the other node after all. */
 static void called_off(int from, int to, bool raised) {
     struct app old = at(from), new = at(to);
     char era[sizeof old.era], limit[16] = "";
@@ -70,29 +72,37 @@ static void called_off(int from, int to, bool raised) {
     begins(asking(&new, "release", "0", bases[0]), "MOVING", "the node that imports: release");
     begins(asking(&new, "init", "", NULL), "MOVING", "the node that imports: init");
     begins(asking(&new, "look", "0", NULL), "MOVING", "the node that imports: look");
-    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "-MOVED ", "unless asked to it sends claims to the owner");
+    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "-MOVED ",
+           "unless asked to it sends claims to the owner");
     is_empty(to, "nothing was written there");
-    ok(strstr(app_say(&old, "claim", "1", "n", bases[1], NULL), "cript attempted to access a non local key") != NULL,
+    ok(strstr(app_say(&old, "claim", "1", "n", bases[1], NULL),
+              "cript attempted to access a non local key") != NULL,
        "at the owner a claim fails that has to register another pid: %s", old.said);
     old.registration = 0;
     begins(app_say(&old, "look", "0", NULL), "OK current ", "it may be looked at");
     ok(!strstr(old.said, bases[1]), "nothing was granted");
-    begins(app_say(&old, "claim", "1", "n", bases[1], NULL), "OK ", "without registration the owner goes on while it has the hash");
+    begins(app_say(&old, "claim", "1", "n", bases[1], NULL), "OK ",
+           "without registration the owner goes on while it has the hash");
     is_str(old.era, era, "in its era");
     old.registration = 1;
-    begins(app_say(&old, "renew", "0", "n", bases[0], "n1", limit, NULL), "OK ", "whose registration is there is renewed");
+    begins(app_say(&old, "renew", "0", "n", bases[0], "n1", limit, NULL), "OK ",
+           "whose registration is there is renewed");
     redis_do(old.redis, "FLUSHALL", NULL);
-    begins(app_say(&old, "claim", "0", "n", bases[1], NULL), "-ASK ", "without the hash it sends claims away");
+    begins(app_say(&old, "claim", "0", "n", bases[1], NULL), "-ASK ",
+           "without the hash it sends claims away");
     begins(asking(&new, "claim", "0", bases[1]), "MOVING", "where they wait");
     is_empty(to, "nothing was written there");
     call_off(from, to);
-    begins(app_say(&old, "claim", "0", "n", bases[1], NULL), "RETRY ", "called off: a new era at the owner");
+    begins(app_say(&old, "claim", "0", "n", bases[1], NULL), "RETRY ",
+           "called off: a new era at the owner");
     redis_do(old.redis, "FLUSHALL", NULL);
     const int64_t before = epoch_of(to);
     cluster_move(&c, atoi(slot), from, to, NULL, NULL);
-    is_i64(epoch_of(to) > before, raised, "the move raises the epoch: %" PRId64 " to %" PRId64, before, epoch_of(to));
+    is_i64(epoch_of(to) > before, raised, "the move raises the epoch: %" PRId64 " to %" PRId64,
+           before, epoch_of(to));
     const int64_t now = ((int64_t)time(NULL) * 1000 - new.epoch) / new.unit;
-    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "RETRY ", "the slot comes, empty: claims wait");
+    begins(app_say(&new, "claim", "0", "n", bases[1], NULL), "RETRY ",
+           "the slot comes, empty: claims wait");
     ok(strtoll(new.said + 6, NULL, 10) >= now + 60, "until every window has ended");
 }
 
@@ -105,15 +115,21 @@ static void moved(int from, int to) {
     snprintf(limit, sizeof limit, "%s", strchr(strchr(old.said, ' ') + 1, ' ') + 1);
     *strchr(limit, ' ') = '\0';
     cluster_move(&c, atoi(slot), from, to, NULL, NULL);
-    begins(app_say(&new, "claim", "0", "n", "m:0:00000000000000bb", NULL), "RETRY ", "moved: claims wait");
-    begins(app_say(&new, "renew", "1", "n", "m:0:00000000000000aa", "n1", limit, NULL), "OK ", "the holder goes on");
+    begins(app_say(&new, "claim", "0", "n", "m:0:00000000000000bb", NULL), "RETRY ",
+           "moved: claims wait");
+    begins(app_say(&new, "renew", "1", "n", "m:0:00000000000000aa", "n1", limit, NULL), "OK ",
+           "the holder goes on");
     ok(strcmp(new.era, old.era) != 0, "in a new era");
 }
 
-static bool is_bumped(void *arg) { return strncmp(redis_text(arg, "CLUSTER", "BUMPEPOCH", NULL), "BUMPED", 6) == 0; }
+static bool is_bumped(void *arg) {
+    return strncmp(redis_text(arg, "CLUSTER", "BUMPEPOCH", NULL), "BUMPED", 6) == 0;
+}
 
 /* Gives a node the highest epoch, once it has heard that it has not. */
-static void bump(int node) { ok(tap_wait_until(is_bumped, &c.node[node], TAP_WAIT_MS), "an epoch is raised"); }
+static void bump(int node) {
+    ok(tap_wait_until(is_bumped, &c.node[node], TAP_WAIT_MS), "an epoch is raised");
+}
 
 /* The epoch alone makes a new era. */
 static void bumped(int node) {
@@ -123,19 +139,22 @@ static void bumped(int node) {
     memcpy(era, a.era, sizeof era);
     begins(app_say(&a, "claim", "0", "n", "m:0:00000000000000aa", NULL), "OK ", "before");
     bump(node);
-    begins(app_say(&a, "claim", "0", "n", "m:0:00000000000000bb", NULL), "RETRY ", "the epoch is raised: claims wait");
+    begins(app_say(&a, "claim", "0", "n", "m:0:00000000000000bb", NULL), "RETRY ",
+           "the epoch is raised: claims wait");
     ok(strcmp(a.era, era) != 0, "in a new era");
 }
 
 static void permissions(int node) {
     static const char *const rights[] = {"+cluster|keyslot", "+cluster|nodes", "+cluster|nodes"};
     static const char *const more[] = {"+ping", "+ping", "+cluster|keyslot"};
-    static const char *const denied[] = {"DENIED cluster|nodes command", "DENIED cluster|keyslot command", "RETRY "};
+    static const char *const denied[] = {"DENIED cluster|nodes command",
+                                         "DENIED cluster|keyslot command", "RETRY "};
     struct app a = at(node);
     struct redis u = *a.redis;
     for (size_t i = 0; i < COUNT(rights); i++) {
-        const char *const args[] = {"ACL",   "SETUSER", "app",   "reset", "on",      ">secret", "~sfid:*", "+eval",   "+info",
-                                    "+time", "+hmget",  "+hget", "+hset", "+unlink", "+get",    "+set",    rights[i], more[i]};
+        const char *const args[] = {"ACL",     "SETUSER", "app",   "reset", "on",      ">secret",
+                                    "~sfid:*", "+eval",   "+info", "+time", "+hmget",  "+hget",
+                                    "+hset",   "+unlink", "+get",  "+set",  rights[i], more[i]};
         reply_free(redis_ask_n(a.redis, COUNT(args), args, NULL));
         u.conn = NULL;
         redis_do(&u, "AUTH", "app", "secret", NULL);
@@ -152,7 +171,8 @@ static void test(const char *program) {
     cluster_start(&c, program, 1000);
     for (int i = 0; i < CLUSTER_NODES; i++) /* from now on no node may count as down */
         redis_do(&c.node[i], "CONFIG", "SET", "cluster-node-timeout", "20000", NULL);
-    const int n = cluster_slot(&c, "sfid:{app}"), one = cluster_owner(&c, n), two = cluster_other_master(&c, one);
+    const int n = cluster_slot(&c, "sfid:{app}"), one = cluster_owner(&c, n),
+              two = cluster_other_master(&c, one);
     snprintf(slot, sizeof slot, "%d", n);
     diag("%s: slot %s, nodes %d and %d", program, slot, one, two);
     called_off(one, two, true);

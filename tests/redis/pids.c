@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* sfid_pid_look() and sfid_pid_finish(): what is told of a pid, what may be ended, and what each refusal is. */
+/* sfid_pid_look() and sfid_pid_finish(): what is told of a pid, what may be ended, and what each
+ * refusal is. */
 #include "support/app.h"
 
 #include <sfid.h>
@@ -9,7 +10,8 @@
 static char url[200], why[SFID_WHY_LEN];
 static sfid_pid_info info;
 
-/* An app with the library's defaults at a server whose clock stands at the beginning of a second, now. Returns its tick. */
+/* An app with the library's defaults at a server whose clock stands at the beginning of a second,
+ * now. Returns its tick. */
 static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
     *a = app_today(r);
     *opt = (sfid_options)SFID_OPTIONS_INIT;
@@ -21,7 +23,9 @@ static int64_t begin(struct app *a, struct redis *r, sfid_options *opt) {
     return (a->now - EPOCH) / 1000;
 }
 
-static int look(const sfid_options *opt, uint64_t pid) { return sfid_pid_look(opt, pid, &info, why, sizeof why); }
+static int look(const sfid_options *opt, uint64_t pid) {
+    return sfid_pid_look(opt, pid, &info, why, sizeof why);
+}
 
 static int finish(const sfid_options *opt, uint64_t pid, const char *holder) {
     return sfid_pid_finish(opt, pid, holder, &info, why, sizeof why);
@@ -48,13 +52,15 @@ static void looks(struct redis *r) {
     is_i64(info.until_unix_ms, EPOCH + (tick + 600) * 1000, "until when");
     is_i64(info.left_ms, 600000, "how long that is");
     is_i64(info.free_unix_ms, info.until_unix_ms, "from when on it is free");
-    ok(info.registered_until > info.until_unix_ms && info.registered_until <= info.until_unix_ms + 15000,
+    ok(info.registered_until > info.until_unix_ms &&
+           info.registered_until <= info.until_unix_ms + 15000,
        "until when it is registered");
     ok(strstr(info.server, r->socket) != NULL, "the server");
     snprintf(limit, sizeof limit, "%" PRId64, tick + 600);
     app_say(&a, "release", "3", "n17", "host-a:4:00000000000000aa", "", "7", limit, NULL);
     is_i64(look(&opt, 3), 0, "one that was given back");
-    ok(info.kind == SFID_LEASE_RELEASED && info.holder[0] == '\0' && info.registered[0] == '\0' && info.nonce[0] == '\0',
+    ok(info.kind == SFID_LEASE_RELEASED && info.holder[0] == '\0' && info.registered[0] == '\0' &&
+           info.nonce[0] == '\0',
        "has no holder");
     is_i64(info.free_unix_ms, 0, "and is free");
 }
@@ -79,9 +85,11 @@ static void finishes(struct redis *r) {
     is_i64(info.kind, SFID_LEASE_ENDING, "its state then");
     is_i64(info.until_unix_ms, EPOCH + (tick + 30) * 1000, "its window is as it was");
     is_str(info.nonce, "", "no nonce counts any more");
-    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:00000000000000aa", "n1", "99999999999", NULL);
+    says(&a, "LOST", "its holder hears of it", "renew", "3", "n", "host-a:4:00000000000000aa", "n1",
+         "99999999999", NULL);
     is_i64(finish(&opt, 3, NULL), 0, "again");
-    reply_free(redis_ask(r, "EVAL", "return redis.call('SET', 'sfid:{app}:\\1\\0', 'other:0:x')", "0", NULL));
+    reply_free(redis_ask(r, "EVAL", "return redis.call('SET', 'sfid:{app}:\\1\\0', 'other:0:x')",
+                         "0", NULL));
     is_i64(finish(&opt, 1, NULL), SFID_EBUSY, "one that is registered by somebody else");
     ok(strstr(why, "other:0:x") != NULL, "who is named");
     app_say(&a, "claim", "8", "n", "host-a:5:00000000000000bb", NULL);
@@ -111,7 +119,8 @@ static void checks_options(struct redis *r) {
     ok(why[0] != '\0', "with a sentence");
     opt.app = "{app}";
     opt.ttl_ms = 10;
-    is_i64(sfid_app_check(&opt, hear, &heard, why, sizeof why), SFID_EINVAL, "check: no time for a lease");
+    is_i64(sfid_app_check(&opt, hear, &heard, why, sizeof why), SFID_EINVAL,
+           "check: no time for a lease");
     opt.ttl_ms = 600000;
     heard = 0;
     is_i64(sfid_app_check(&opt, hear, &heard, why, sizeof why), 0, "check");

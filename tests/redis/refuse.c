@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What is refused, each with a word of its own, before anything is written; and what the server has to permit. */
+/* What is refused, each with a word of its own, before anything is written; and what the server has
+ * to permit. */
 #include "support/app.h"
 
 /* A claim, a renewal and an init are refused so, and the hash stays as it was. */
@@ -65,19 +66,22 @@ static void layout(struct redis *r) {
 
 static void no_info(struct redis *r) {
     struct app a = app_new(r);
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "if command == 'INFO' then return 'redis_version:7.0.15\\r\\n' end return real.pcall(command, ...) end}";
     refused(&a, "NOINFO", "an INFO that tells nothing");
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "local reply = real.pcall(command, ...)\n"
-                "if command == 'INFO' then reply = string.gsub(reply, 'role:[^\\r]*\\r\\n', '') end return reply end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "local reply = real.pcall(command, ...)\n"
+        "if command == 'INFO' then reply = string.gsub(reply, 'role:[^\\r]*\\r\\n', '') end return reply end}";
     refused(&a, "NOINFO", "an INFO without a role");
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "local reply = real.pcall(command, ...)\n"
-                "if command == 'INFO' then reply = reply .. 'garnet_version:1.0\\r\\n' end return reply end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "local reply = real.pcall(command, ...)\n"
+        "if command == 'INFO' then reply = reply .. 'garnet_version:1.0\\r\\n' end return reply end}";
     refused(&a, "-ERR this server may run scripts side by side*", "scripts that are not atomic");
 }
 
@@ -100,19 +104,22 @@ static void errors(struct redis *r) {
     refused(&a, "-WRONGTYPE *", "a list");
 }
 
-/* Redis before 7 lets scripts write where a replica is missing, and says in errors where in the script they arose. */
+/* Redis before 7 lets scripts write where a replica is missing, and says in errors where in the
+ * script they arose. */
 static void old_server(struct redis *r) {
     struct app a = app_ready(r);
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "local reply = real.pcall(command, ...)\n"
-                "if command == 'INFO' then reply = reply .. 'min_slaves_good_slaves:0\\r\\n' end return reply end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "local reply = real.pcall(command, ...)\n"
+        "if command == 'INFO' then reply = reply .. 'min_slaves_good_slaves:0\\r\\n' end return reply end}";
     refused(&a, "-NOREPLICAS *", "Redis 6.0, too few replicas");
     says(&a, "OK current *", "which one still may look at", "look", "0", NULL);
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "if command == 'HSET' then return {err = \"@user_script: 17: -OOM no more when used memory > 'maxmemory'.\"} end\n"
-                "return real.pcall(command, ...) end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "if command == 'HSET' then return {err = \"@user_script: 17: -OOM no more when used memory > 'maxmemory'.\"} end\n"
+        "return real.pcall(command, ...) end}";
     says(&a, "-OOM no more *", "Redis 6.0, out of memory", "claim", "0", "n", "m:0:A", NULL);
 }
 
@@ -128,7 +135,8 @@ static void mistakes(struct redis *r) {
     static const int briefs[][2] = {{5000, 0}, {5000, 1}, {0, 2}, {1000, 2}, {2500, 2}, {6000, 2}};
     for (size_t i = 0; i < COUNT(briefs); i++) {
         b = a, b.short_ms = briefs[i][0], b.share = briefs[i][1];
-        says(&b, "-*", "a short window or a share that cannot be", "claim", "0", "n", "m:0:A", NULL);
+        says(&b, "-*", "a short window or a share that cannot be", "claim", "0", "n", "m:0:A",
+             NULL);
     }
     b = a, b.pid_min = 3;
     says(&b, "-*", "an empty range", "claim", "0", "n", "m:0:A", NULL);
@@ -141,7 +149,8 @@ static void mistakes(struct redis *r) {
 
 #define OURS "m:0:0123456789abcdef"
 
-static const char *const least[] = {"+eval", "+info", "+time", "+hmget", "+hget", "+hset", "+unlink", "+del", "+get", "+set"};
+static const char *const least[] = {"+eval", "+info",   "+time", "+hmget", "+hget",
+                                    "+hset", "+unlink", "+del",  "+get",   "+set"};
 
 enum { LEAST = sizeof least / sizeof least[0] };
 
@@ -166,7 +175,8 @@ static void enough(struct redis *r) {
     a.pid_min = a.pid_max = 257;
     struct redis u = user(r, NULL, "~sfid:*");
     a.redis = &u;
-    says(&a, "OK none - - - 258 257 foreign - foreign", "the least rights: look", "look", "257", NULL);
+    says(&a, "OK none - - - 258 257 foreign - foreign", "the least rights: look", "look", "257",
+         NULL);
     says(&a, "OK", "init", "init", "", NULL);
     redis_do(r, "DEL", "sfid:{app}:\1\1", NULL);
     says(&a, "OK 1000000 1000010 257", "claim", "claim", "257", "n", OURS, NULL);
@@ -178,7 +188,9 @@ static void enough(struct redis *r) {
 /* Is pid (below 256) registered? */
 static int64_t registrations(struct redis *r, char pid) {
     const char key[] = {'s', 'f', 'i', 'd', ':', '{', 'a', 'p', 'p', '}', ':', pid, 0};
-    return strtoll(redis_text_n(r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, sizeof key}), NULL, 10);
+    return strtoll(
+        redis_text_n(r, 2, (const char *const[]){"EXISTS", key}, (const size_t[]){6, sizeof key}),
+        NULL, 10);
 }
 
 /* One right is missing: what is asked for until that is noticed, and how it is told. */
@@ -208,12 +220,14 @@ static void missing(struct redis *r) {
         app_say(&a, "claim", "0", "n", OURS, NULL);
         struct redis u = user(r, cases[i].right, "~sfid:*");
         a.redis = &u;
-        const bool claims = strcmp(cases[i].op, "claim") == 0, inits = strcmp(cases[i].op, "init") == 0;
+        const bool claims = strcmp(cases[i].op, "claim") == 0,
+                   inits = strcmp(cases[i].op, "init") == 0;
         snprintf(name, sizeof name, "without %s: %s", cases[i].right, cases[i].op);
         if (claims || inits)
             says(&a, cases[i].want, name, cases[i].op, claims ? "0" : "", "n", "m:0:B", NULL);
         else
-            says(&a, cases[i].want, name, cases[i].op, "0", "n", OURS, "n1", "1000010", "1000010", NULL);
+            says(&a, cases[i].want, name, cases[i].op, "0", "n", OURS, "n1", "1000010", "1000010",
+                 NULL);
         resp_close(u.conn);
         a.redis = r;
         has(&a, a.key, "1", "nil", "and nothing is granted");
@@ -227,14 +241,16 @@ static void missing_unlink(struct redis *r) {
     struct redis u = user(r, "+unlink", "~sfid:*");
     a.redis = &u;
     redis_do(r, "HSET", a.key, "1", "00001000010 n m:0:A", NULL);
-    says(&a, "RETRY 1000013 1000013", "without +unlink: +del will do", "claim", "0", "n", "m:0:B", NULL);
+    says(&a, "RETRY 1000013 1000013", "without +unlink: +del will do", "claim", "0", "n", "m:0:B",
+         NULL);
     has(&(struct app){.redis = r, .about = ""}, a.key, "1", "nil", "all is forgotten");
     resp_close(u.conn);
     b = app_new(r);
     redis_do(r, "HSET", b.key, "1", "00001000010 n m:0:A", NULL);
     u = user(r, "+del", "~sfid:*");
     b.redis = &u;
-    says(&b, "RETRY 1000013 1000013", "without +del: +unlink will do", "claim", "0", "n", "m:0:B", NULL);
+    says(&b, "RETRY 1000013 1000013", "without +del: +unlink will do", "claim", "0", "n", "m:0:B",
+         NULL);
     has(&(struct app){.redis = r, .about = ""}, b.key, "1", "nil", "all is forgotten");
     resp_close(u.conn);
     redis_do(r, "FLUSHALL", NULL);
@@ -252,7 +268,8 @@ static void missing_del(struct redis *r) {
     app_say(&a, "claim", "0", "n", OURS, NULL);
     struct redis u = user(r, "+del", "~sfid:*");
     a.redis = &u;
-    says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990", "1000010", NULL);
+    says(&a, "DENIED del command", "without +del: release", "release", "0", "n", OURS, "", "999990",
+         "1000010", NULL);
     resp_close(u.conn);
     a.redis = r;
     has(&a, a.key, "0", "00000999990", "but the pid is released");
@@ -265,7 +282,8 @@ static void missing_keys(struct redis *r) {
     says(&a, "-NOPERM *", "a key that is not permitted", "claim", "0", "n", OURS, NULL);
     resp_close(u.conn);
     u = user(r, NULL, "~sfid:{app}");
-    says(&a, "OK 1000000 1000010 0", "the hash alone is permitted: enough without registration", "claim", "0", "n", OURS, NULL);
+    says(&a, "OK 1000000 1000010 0", "the hash alone is permitted: enough without registration",
+         "claim", "0", "n", OURS, NULL);
     a.registration = 1;
     says(&a, "DENIED get key", "not enough with it", "claim", "0", "n", "m:0:B", NULL);
     says(&a, "DENIED get key", "nor to renew", "renew", "0", "n", OURS, "n1", "1000010", NULL);

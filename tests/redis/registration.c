@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Registrations: what other programs see of a held pid and what they put there, in a key of its own. To the script they
- * prove nothing; but a pid that somebody else has registered is passed over.
+ * Registrations: what other programs see of a held pid and what they put there, in a key of its
+ * own. To the script they prove nothing; but a pid that somebody else has registered is passed
+ * over.
  */
 #include "support/app.h"
 
@@ -10,7 +11,8 @@
 #define B "m:0:00000000000000BB"
 #define C "m:0:00000000000000cc"
 
-/* A command on the registration of a pid, with up to five arguments after it; the reply in one line. */
+/* A command on the registration of a pid, with up to five arguments after it; the reply in one
+ * line. */
 static const char *on(struct app *a, int pid, const char *command, const char *const *more) {
     char key[100];
     const char *args[8] = {command, key};
@@ -25,7 +27,9 @@ static const char *on(struct app *a, int pid, const char *command, const char *c
     return redis_text_n(a->redis, n, args, sizes);
 }
 
-static void shows(struct app *a, int pid, const char *want, const char *name) { is_str(on(a, pid, "GET", NULL), want, "%s", name); }
+static void shows(struct app *a, int pid, const char *want, const char *name) {
+    is_str(on(a, pid, "GET", NULL), want, "%s", name);
+}
 
 /* As a program without the hash does it. */
 static const char *set_nx(struct app *a, int pid, const char *who) {
@@ -55,7 +59,8 @@ static void written(struct redis *r) {
     app_say(&a, "renew", "0", "n", A, "n1", "1000010", NULL);
     ends_at(&a, 0, T0 + 14, "a renewal prolongs it");
     on(&a, 0, "DEL", NULL);
-    says(&a, "OK 1000012 1000012 0", "lost, it changes nothing", "renew", "0", "n1", A, "n2", "1000012", NULL);
+    says(&a, "OK 1000012 1000012 0", "lost, it changes nothing", "renew", "0", "n1", A, "n2",
+         "1000012", NULL);
     shows(&a, 0, A, "and is there again");
     on(&a, 0, "DEL", NULL);
     says(&a, "OK 1000002 1000012 1", "lost, it frees no pid", "claim", "0", "n", B, NULL);
@@ -67,7 +72,8 @@ static void written(struct redis *r) {
     is_str(set_nx(&a, 0, "other:0:X"), "OK", "then another program may come");
     app_say(&a, "claim", "1", "n", C, NULL);
     app_at(&a, T0 + 6, 0);
-    says(&a, "OK", "released with a position that is S ago", "release", "2", "n", C, "", "1000004", "1000015", NULL);
+    says(&a, "OK", "released with a position that is S ago", "release", "2", "n", C, "", "1000004",
+         "1000015", NULL);
     shows(&a, 2, "nil", "which deletes it");
     app_at(&a, T0 + 2, 500);
     a.pid_max = 1000;
@@ -81,12 +87,13 @@ static void foreign(struct redis *r) {
     says(&a, "OK 1000000 1000010 1 0", "it is passed over, and named", "claim", "0", "n", A, NULL);
     shows(&a, 0, "other:0:X", "and not overwritten");
     on(&a, 2, "RPUSH", (const char *const[]){"what", NULL});
-    says(&a, "RETRY 1000004 0 *", "nor is one of another type: worth a look in a third of a window", "claim", "0", "n", B, NULL);
+    says(&a, "RETRY 1000004 0 *", "nor is one of another type: worth a look in a third of a window",
+         "claim", "0", "n", B, NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "which stays as well");
     on(&a, 0, "DEL", NULL);
     says(&a, "OK 1000000 1000010 0", "given up, it is to be had", "claim", "0", "n", B, NULL);
-    static const char *const strangers[] = {"other:0:0123456789abcde", "other:0:0123456789abcdef0", "0123456789abcdef",
-                                            "other:0:0123456789abcdeg", ""};
+    static const char *const strangers[] = {"other:0:0123456789abcde", "other:0:0123456789abcdef0",
+                                            "0123456789abcdef", "other:0:0123456789abcdeg", ""};
     for (size_t i = 0; i < COUNT(strangers); i++) {
         struct app b = start(r);
         b.pid_max = 0;
@@ -98,28 +105,33 @@ static void foreign(struct redis *r) {
     app_say(&a, "claim", "0", "n", A, NULL);
     app_say(&a, "claim", "0", "n", B, NULL);
     a.registration = 0;
-    says(&a, "OK 1000000 1000010 2", "without registration nobody looks", "claim", "0", "n", C, NULL);
+    says(&a, "OK 1000000 1000010 2", "without registration nobody looks", "claim", "0", "n", C,
+         NULL);
     is_str(on(&a, 2, "TYPE", NULL), "list", "or writes");
 }
 
-/* A registration of another in the place of ours: the hash says whose pid it is, the other's stays when ours is given back. */
+/* A registration of another in the place of ours: the hash says whose pid it is, the other's stays
+ * when ours is given back. */
 static void foreign_meanwhile(struct redis *r) {
     struct app a = start(r);
     app_say(&a, "claim", "0", "n", A, NULL);
     on(&a, 0, "SET", (const char *const[]){"other:0:X", NULL});
-    says(&a, "OK 1000000 1000010 1 0", "our claim again: passed over all the same", "claim", "0", "n", A, NULL);
+    says(&a, "OK 1000000 1000010 1 0", "our claim again: passed over all the same", "claim", "0",
+         "n", A, NULL);
     says(&a, "OK", "our pid is released", "release", "0", "n", A, "", "1000001", "1000010", NULL);
     shows(&a, 0, "other:0:X", "the other's registration stays");
     says(&a, "OK 1000000 1000010 2 0", "and is passed over", "claim", "0", "n", B, NULL);
     app_at(&a, T0 + 1, 0);
     on(&a, 2, "SET", (const char *const[]){"other:0:Y", NULL});
-    says(&a, "FOREIGN", "the next renewal stops the holder", "renew", "2", "n", B, "n1", "1000010", NULL);
+    says(&a, "FOREIGN", "the next renewal stops the holder", "renew", "2", "n", B, "n1", "1000010",
+         NULL);
     shows(&a, 2, "other:0:Y", "and registers nothing over it");
     has(&a, a.key, "2", "00001000010 ~ " B, "what was granted stays granted");
     says(&a, "LOST", "and is not renewed any more", "renew", "2", "n", B, "n1", "1000010", NULL);
     says(&a, "LOST", "nor given back", "release", "2", "n", B, "n1", "1000001", "1000010", NULL);
     on(&a, 2, "DEL", NULL);
-    says(&a, "LOST", "also when the stranger is gone", "renew", "2", "n1", B, "n2", "1000010", NULL);
+    says(&a, "LOST", "also when the stranger is gone", "renew", "2", "n1", B, "n2", "1000010",
+         NULL);
 }
 
 /* Another program comes by a pid whose holder was stopped for longer than its window. */
@@ -128,12 +140,14 @@ static void foreign_after(struct redis *r) {
     app_say(&a, "claim", "0", "n", A, NULL);
     app_say(&a, "claim", "1", "n", B, NULL);
     app_at(&a, T0 + 11, 999);
-    is_str(set_nx(&a, 0, "other:0:X"), "nil", "up to S past the window the registration keeps it away");
+    is_str(set_nx(&a, 0, "other:0:X"), "nil",
+           "up to S past the window the registration keeps it away");
     app_at(&a, T0 + 12, 1);
     is_str(set_nx(&a, 0, "other:0:X"), "OK", "behind its end it does not");
     says(&a, "FOREIGN", "and the holder is late", "renew", "0", "n", A, "n1", "1000010", NULL);
     shows(&a, 0, "other:0:X", "the other's registration stays");
-    says(&a, "OK 1000010 1000022 1", "where nobody came it goes on", "renew", "1", "n", B, "n1", "1000010", NULL);
+    says(&a, "OK 1000010 1000022 1", "where nobody came it goes on", "renew", "1", "n", B, "n1",
+         "1000010", NULL);
 }
 
 /* What is left of a lease that has run out is no other program's. */
@@ -142,11 +156,13 @@ static void leftover(struct redis *r) {
     app_say(&a, "claim", "0", "n", A, NULL);
     on(&a, 0, "PERSIST", NULL);
     app_at(&a, T0 + 10, 0);
-    says(&a, "OK 1000010 1000020 0", "a lease that ran out, its registration still there", "claim", "0", "n", B, NULL);
+    says(&a, "OK 1000010 1000020 0", "a lease that ran out, its registration still there", "claim",
+         "0", "n", B, NULL);
     shows(&a, 0, B, "which is the next one's now");
     redis_do(r, "DEL", a.key, NULL);
     app_say(&a, "init", "", NULL);
-    says(&a, "OK 1000010 1000020 0", "the hash lost: what is left of our own counts for nothing", "claim", "0", "n", C, NULL);
+    says(&a, "OK 1000010 1000020 0", "the hash lost: what is left of our own counts for nothing",
+         "claim", "0", "n", C, NULL);
 }
 
 static void looked_at(struct redis *r) {
@@ -154,27 +170,30 @@ static void looked_at(struct redis *r) {
     char want[200];
     app_say(&a, "claim", "0", "n", A, NULL);
     set_nx(&a, 1, "other:0:X");
-    snprintf(want, sizeof want, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
+    snprintf(want, sizeof want,
+             "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
              "0 held 1000010 " A " 1 foreign 1000600 other:0:X");
     says(&a, want, "held and foreign", "look", "0", NULL);
     on(&a, 1, "PERSIST", NULL);
-    snprintf(want, sizeof want, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
+    snprintf(want, sizeof want,
+             "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 %s",
              "0 held 1000010 " A " 1 foreign - other:0:X");
     says(&a, want, "foreign, without an end", "look", "0", NULL);
     a.registration = 0;
-    says(&a, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 " A "", "without registration", "look",
-         "0", NULL);
+    says(&a, "OK current 2 36:11:17/1000@1766361600000 10000 2000 0 1000003 3 0 held 1000010 " A "",
+         "without registration", "look", "0", NULL);
 }
 
 /* Redis before 6.2 knows no absolute time in SET. */
 static void old_server(struct redis *r) {
     struct app a = start(r);
-    a.prelude = "local real = redis\n"
-                "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
-                "if command == 'SET' and select(3, ...) == 'PXAT' then return {err = 'ERR syntax error'} end\n"
-                "local reply = real.pcall(command, ...)\n"
-                "if command == 'INFO' then reply = string.gsub(reply, 'redis_version:[%d.]*', 'redis_version:6.0.16') end\n"
-                "return reply end}";
+    a.prelude =
+        "local real = redis\n"
+        "local redis = {sha1hex = real.sha1hex, pcall = function(command, ...)\n"
+        "if command == 'SET' and select(3, ...) == 'PXAT' then return {err = 'ERR syntax error'} end\n"
+        "local reply = real.pcall(command, ...)\n"
+        "if command == 'INFO' then reply = string.gsub(reply, 'redis_version:[%d.]*', 'redis_version:6.0.16') end\n"
+        "return reply end}";
     app_at(&a, T0, 250);
     says(&a, "OK 1000000 1000010 0", "Redis 6.0: a claim", "claim", "0", "n", A, NULL);
     shows(&a, 0, A, "Redis 6.0: registers");
@@ -224,7 +243,8 @@ static void cluster(const char *program) {
     a.key = "sfid:{}app";
     says(&a, "TAG", "cluster: an empty hash tag is none", "claim", "0", "n", A, NULL);
     a.registration = 0;
-    says(&a, "RETRY 1000013 1000013", "cluster: without registration none is needed", "claim", "0", "n", A, NULL);
+    says(&a, "RETRY 1000013 1000013", "cluster: without registration none is needed", "claim", "0",
+         "n", A, NULL);
     redis_kill(&r);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * min_good: how many replicas have to be good before the script writes anything, whatever the server itself asks for. And a replica
- * that is set to take writes grants nothing, nor does one behind it.
+ * min_good: how many replicas have to be good before the script writes anything, whatever the
+ * server itself asks for. And a replica that is set to take writes grants nothing, nor does one
+ * behind it.
  */
 #include "support/app.h"
 
@@ -9,7 +10,8 @@ static struct redis master, replica[2];
 
 static bool are_good(void *arg) {
     char good[16];
-    return strcmp(redis_info(&master, "replication", "min_slaves_good_slaves", good, sizeof good), arg) == 0;
+    return strcmp(redis_info(&master, "replication", "min_slaves_good_slaves", good, sizeof good),
+                  arg) == 0;
 }
 
 /* The server's own demand: so many, heard of in the last `lag` seconds. */
@@ -42,13 +44,15 @@ static void refused(struct app *a, int min_good, const char *name) {
     a->about = "";
 }
 
-/* With so many good replicas, by the server's count: NULL if it does not count. One that is late is not good for a moment. */
+/* With so many good replicas, by the server's count: NULL if it does not count. One that is late is
+ * not good for a moment. */
 static void granted(struct app *a, int min_good, const char *good, const char *name) {
     char init[64], claim[64];
     bool as_meant = false;
     a->min_good = min_good;
     for (int tries = 0; tries < 20 && !as_meant; tries++) {
-        need(good == NULL || tap_wait_until(are_good, (char *)good, TAP_WAIT_MS), "%s: not %s good ones", name, good);
+        need(good == NULL || tap_wait_until(are_good, (char *)good, TAP_WAIT_MS),
+             "%s: not %s good ones", name, good);
         redis_do(&master, "DEL", a->key, NULL);
         snprintf(init, sizeof init, "%s", app_say(a, "init", "", NULL));
         snprintf(claim, sizeof claim, "%s", app_say(a, "claim", "0", "n", "m:0:A", NULL));
@@ -101,7 +105,8 @@ static void grants_nothing(struct redis *r, const char *name) {
     need(tap_wait_until(follows, &a, TAP_WAIT_MS), "%s does not follow", name);
     before = app_contents(&a);
     says(&a, "-READONLY this server is a replica*", "a claim", "claim", "0", "n", "m:0:B", NULL);
-    says(&a, "-READONLY this server is a replica*", "a renewal", "renew", "0", "n", "m:0:A", "n1", "99999999999", NULL);
+    says(&a, "-READONLY this server is a replica*", "a renewal", "renew", "0", "n", "m:0:A", "n1",
+         "99999999999", NULL);
     says(&a, "-READONLY this server is a replica*", "init", "init", "", NULL);
     says(&a, "OK *", "it may be looked at", "look", "0", NULL);
     app_is_as(&a, before, "nothing was written");
@@ -111,7 +116,8 @@ static void grants_nothing(struct redis *r, const char *name) {
 static void writable(struct redis *r) {
     redis_start(&master, r->program, "above", REDIS_PORT, NULL);
     for (int i = 0; i < 2; i++) {
-        redis_start(&replica[i], r->program, "below", REDIS_PORT, "--replica-read-only", "no", NULL);
+        redis_start(&replica[i], r->program, "below", REDIS_PORT, "--replica-read-only", "no",
+                    NULL);
         redis_replicate(&replica[i], i == 0 ? &master : &replica[0]);
     }
     grants_nothing(&replica[0], "a replica that takes writes");

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Takes each rule out of the lease script (rules.h) and shows that a test finds it missing: one that goes by the rule, and
- * for those without which two leases get the same tick also the random games. The script as it is passes them all.
+ * Takes each rule out of the lease script (rules.h) and shows that a test finds it missing: one
+ * that goes by the rule, and for those without which two leases get the same tick also the random
+ * games. The script as it is passes them all.
  *
- * Sizes: one server, the tests that take no more than seconds, up to 600 games for rules that take few; with the script as it is
- * 60 games. Long: all tests, each server installed, and 2000; with the first of them up to 10000 for all rules. Some take
- * thousands, which are the same games with the next server.
+ * Sizes: one server, the tests that take no more than seconds, up to 600 games for rules that take
+ * few; with the script as it is 60 games. Long: all tests, each server installed, and 2000; with
+ * the first of them up to 10000 for all rules. Some take thousands, which are the same games with
+ * the next server.
  *
- *   rules --edited NAME   prints the script without that rule: tests/sh/sim-edits.test runs it in the simulation
+ *   rules --edited NAME   prints the script without that rule: tests/sh/sim-edits.test runs it in
+ *                         the simulation
  */
 #include "support/app.h"
 #include "rules.h"
@@ -20,13 +23,16 @@ static char tests_dir[1000];
 
 /* ---- edits ---------------------------------------------------------------- */
 
-/* The script with the rule taken out; NULL when it does not have the text exactly once. For free(). */
+/* The script with the rule taken out; NULL when it does not have the text exactly once. For
+ * free(). */
 static char *without(const struct rule *rule) {
     const char *script = app_script(), *at = strstr(script, rule->from);
     char *edited = NULL;
     if (!at || strstr(at + 1, rule->from))
         return NULL;
-    need(asprintf(&edited, "%.*s%s%s", (int)(at - script), script, rule->to, at + strlen(rule->from)) >= 0, "out of memory");
+    need(asprintf(&edited, "%.*s%s%s", (int)(at - script), script, rule->to,
+                  at + strlen(rule->from)) >= 0,
+         "out of memory");
     return edited;
 }
 
@@ -41,7 +47,8 @@ static bool still_runs(struct redis *r, const char *script) {
     struct app a = app_new(r);
     a.script = script;
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++)
-        if (app_say(&a, ops[i], strcmp(ops[i], "init") == 0 ? "" : "0", "n", "m:0:A", "n1", "1000010", "1000010", NULL)[0] == '-')
+        if (app_say(&a, ops[i], strcmp(ops[i], "init") == 0 ? "" : "0", "n", "m:0:A", "n1",
+                    "1000010", "1000010", NULL)[0] == '-')
             return false;
     return true;
 }
@@ -67,7 +74,8 @@ static void run(const char *test, const char *script, const char *server, const 
 }
 
 /* Runs one of the tests with that script. said: what failed first. */
-static int outcome(const char *test, const char *script, const char *server, char *said, size_t size) {
+static int outcome(const char *test, const char *script, const char *server, char *said,
+                   size_t size) {
     char output[4200], line[600];
     int status;
     snprintf(output, sizeof output, "%s/output", tap_tmpdir());
@@ -91,7 +99,8 @@ static int outcome(const char *test, const char *script, const char *server, cha
     return failed && WIFEXITED(status) && WEXITSTATUS(status) == 1 ? FOUND : OTHER;
 }
 
-static void found_by(const struct rule *rule, const char *test, const char *script, const char *server) {
+static void found_by(const struct rule *rule, const char *test, const char *script,
+                     const char *server) {
     char said[300];
     const int64_t begin = tap_now_ms();
     const int how = outcome(test, script, server, said, sizeof said);
@@ -105,7 +114,8 @@ static void taken_out(struct redis *r, const struct rule *rule, bool late) {
     char path[4200];
     char *edited = without(rule);
     snprintf(path, sizeof path, "%s/script", tap_tmpdir());
-    if (ok(edited != NULL && still_runs(r, edited), "the script has \"%s\" once, and runs without", rule->name)) {
+    if (ok(edited != NULL && still_runs(r, edited), "the script has \"%s\" once, and runs without",
+           rule->name)) {
         write_file(path, edited);
         found_by(rule, rule->test, path, r->program);
         if (rule->games == SOON || (rule->games == LATE && late))
@@ -121,17 +131,21 @@ static void could_be_taken_out(const struct rule *rule) {
     free(edited);
 }
 
-static bool is_slow(const char *test) { return strcmp(test, "many") == 0 && getenv("SFID_TEST_LONG") == NULL; }
+static bool is_slow(const char *test) {
+    return strcmp(test, "many") == 0 && getenv("SFID_TEST_LONG") == NULL;
+}
 
 static void as_it_is(struct redis *r) {
-    static const char *const tests[] = {"chaos", "claim", "forget", "many", "operator", "refuse", "registration", "renew", "short"};
+    static const char *const tests[] = {"chaos",  "claim",        "forget", "many", "operator",
+                                        "refuse", "registration", "renew",  "short"};
     char path[4200], said[300];
     snprintf(path, sizeof path, "%s/script", tap_tmpdir());
     write_file(path, app_script());
     setenv("SFID_TEST_GAMES", getenv("SFID_TEST_LONG") ? "2000" : "60", 1);
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        if (!is_slow(tests[i]) && !ok(outcome(tests[i], path, r->program, said, sizeof said) == PASSED,
-                                      "%s: with all rules %s passes", r->program, tests[i]))
+        if (!is_slow(tests[i]) &&
+            !ok(outcome(tests[i], path, r->program, said, sizeof said) == PASSED,
+                "%s: with all rules %s passes", r->program, tests[i]))
             diag("%s", said);
     unsetenv("SFID_TEST_GAMES");
 }

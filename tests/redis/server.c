@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The servers that the other tests start: they answer, keep what was saved, follow a master, stop, have a clock that can be
- * set, and end with whoever started them.
+ * The servers that the other tests start: they answer, keep what was saved, follow a master, stop,
+ * have a clock that can be set, and end with whoever started them.
  */
 #include "support/redis.h"
 
@@ -28,11 +28,14 @@ static void follows(const char *program) {
     ok(master.port != replica.port && master.port > 0, "%s: ports of their own", program);
     redis_do(&master, "SET", "a", "1", NULL);
     redis_replicate(&replica, &master);
-    is_str(redis_text(&replica, "GET", "a", NULL), "1", "%s: the replica has what its master has", program);
+    is_str(redis_text(&replica, "GET", "a", NULL), "1", "%s: the replica has what its master has",
+           program);
     redis_info(&master, "replication", "master_replid", a, sizeof a);
     redis_promote(&replica);
-    is_str(redis_info(&replica, "replication", "role", role, sizeof role), "master", "%s: promoted", program);
-    is_str(redis_info(&replica, "replication", "master_replid2", b, sizeof b), a, "%s: and it remembers whom it followed", program);
+    is_str(redis_info(&replica, "replication", "role", role, sizeof role), "master", "%s: promoted",
+           program);
+    is_str(redis_info(&replica, "replication", "master_replid2", b, sizeof b), a,
+           "%s: and it remembers whom it followed", program);
     redis_kill(&master);
     redis_kill(&replica);
 }
@@ -56,7 +59,8 @@ static void pauses(const char *program) {
 static int64_t server_ms(struct redis *r) {
     struct reply *reply = redis_ask(r, "EVAL", "return redis.call('TIME')", "0", NULL);
     need(reply->count == 2, "TIME: no time");
-    const int64_t ms = strtoll(reply->list[0].text, NULL, 10) * 1000 + strtoll(reply->list[1].text, NULL, 10) / 1000;
+    const int64_t ms = strtoll(reply->list[0].text, NULL, 10) * 1000 +
+                       strtoll(reply->list[1].text, NULL, 10) / 1000;
     reply_free(reply);
     return ms;
 }
@@ -103,13 +107,15 @@ static void ends_with_its_parent(const char *program) {
         _exit(0);
     }
     close(ready[1]);
-    ok(read(ready[0], &r, sizeof r) == sizeof r && kill(r.pid, 0) == 0, "%s of a child runs", program);
+    ok(read(ready[0], &r, sizeof r) == sizeof r && kill(r.pid, 0) == 0, "%s of a child runs",
+       program);
     struct resp *c = resp_unix(r.socket);
     ok(c != NULL, "%s of a child: a connection", program);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     struct reply *reply = c ? resp_read(c, TAP_WAIT_MS) : NULL;
-    ok(reply == NULL && tap_wait_until(hears_nobody, r.socket, TAP_WAIT_MS), "%s ended with it", program);
+    ok(reply == NULL && tap_wait_until(hears_nobody, r.socket, TAP_WAIT_MS), "%s ended with it",
+       program);
     waitpid(r.pid, NULL, 0);
     reply_free(reply);
     resp_close(c);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What sentinels.h and clusters.h promise to the tests that rest on them: masters that change when they should, and slots that
- * do, with all that they have.
+ * What sentinels.h and clusters.h promise to the tests that rest on them: masters that change when
+ * they should, and slots that do, with all that they have.
  *
  * Sizes: one server (long: each).
  */
 #include "support/clusters.h"
 #include "support/sentinels.h"
 
-/* How long a master may be silent before it counts as down: long, so that none is by mistake; short, where one is to. */
+/* How long a master may be silent before it counts as down: long, so that none is by mistake;
+ * short, where one is to. */
 enum { LONG_MS = 30000, SHORT_MS = 1000 };
 
-static bool has(struct redis *r, const char *key, const char *want) { return strcmp(redis_text(r, "GET", key, NULL), want) == 0; }
+static bool has(struct redis *r, const char *key, const char *want) {
+    return strcmp(redis_text(r, "GET", key, NULL), want) == 0;
+}
 
 static void sentinels_down_after(struct sentinels *s, unsigned ms) {
     char text[16];
@@ -29,7 +32,8 @@ static void test_sentinels(const char *program) {
     redis_kill(&s.node[0]);
     sentinels_down_after(&s, SHORT_MS);
     const int second = sentinels_next(&s, TAP_WAIT_MS);
-    ok(second > 0 && has(&s.node[second], "a", "b"), "%s: killed, another one takes its place with all it had", program);
+    ok(second > 0 && has(&s.node[second], "a", "b"),
+       "%s: killed, another one takes its place with all it had", program);
     sentinels_down_after(&s, LONG_MS);
     redis_restart(&s.node[0], true);
     ok(sentinels_whole(&s, TAP_WAIT_MS) && s.master == second, "%s: back, it follows", program);
@@ -37,21 +41,24 @@ static void test_sentinels(const char *program) {
     ok(third >= 0 && third != second, "%s: told to, they choose another one", program);
     redis_kill(&s.sentinel[1]);
     sentinels_restart(&s, 1);
-    ok(sentinels_whole(&s, TAP_WAIT_MS) && sentinels_named_by(&s, 1) == third, "%s: a sentinel comes back with what it knew",
-       program);
+    ok(sentinels_whole(&s, TAP_WAIT_MS) && sentinels_named_by(&s, 1) == third,
+       "%s: a sentinel comes back with what it knew", program);
     sentinels_end(&s);
 }
 
 /* While a slot is on its way, each of its two nodes says so. */
 static void see_move(void *arg, int step) {
     const char *line = redis_text(arg, "GET", "{tag}", NULL);
-    ok(step != CLUSTER_ALL ? strcmp(line, "b") == 0 : strncmp(line, "-ASK ", 5) == 0, "on its way, step %d: %s", step, line);
+    ok(step != CLUSTER_ALL ? strcmp(line, "b") == 0 : strncmp(line, "-ASK ", 5) == 0,
+       "on its way, step %d: %s", step, line);
 }
 
-/* Whether replicas take no place unless they are told: a master may count as down because the machine stood still. */
+/* Whether replicas take no place unless they are told: a master may count as down because the
+ * machine stood still. */
 static void replicas_wait(struct cluster *c, bool wait) {
     for (int i = 0; i < CLUSTER_NODES; i++)
-        redis_do(&c->node[i], "CONFIG", "SET", "cluster-replica-no-failover", wait ? "yes" : "no", NULL);
+        redis_do(&c->node[i], "CONFIG", "SET", "cluster-replica-no-failover", wait ? "yes" : "no",
+                 NULL);
 }
 
 struct change {
@@ -75,20 +82,24 @@ static void test_cluster(const char *program) {
     redis_do(&c.node[owner], "SET", "{tag}", "b", NULL);
     for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
         const bool agrees =
-            cluster_whole(&c, slot, TAP_WAIT_MS) && tap_wait_until(is_told, &(struct change){&c, owner, ways[i]}, TAP_WAIT_MS);
+            cluster_whole(&c, slot, TAP_WAIT_MS) &&
+            tap_wait_until(is_told, &(struct change){&c, owner, ways[i]}, TAP_WAIT_MS);
         const int next = cluster_next_owner(&c, slot, owner, TAP_WAIT_MS);
-        need(next >= 0, "%s: failover %s: nobody takes the place of node %d", program, ways[i], owner);
+        need(next >= 0, "%s: failover %s: nobody takes the place of node %d", program, ways[i],
+             owner);
         ok(agrees && has(&c.node[next], "{tag}", "b"), "%s: failover %s", program, ways[i]);
         owner = next;
     }
     ok(cluster_whole(&c, slot, TAP_WAIT_MS), "%s: all is well again", program);
     const int to = cluster_other_master(&c, owner);
     cluster_move(&c, slot, owner, to, see_move, &c.node[owner]);
-    ok(cluster_owner(&c, slot) == to && has(&c.node[to], "{tag}", "b"), "%s: a slot moves with its keys", program);
+    ok(cluster_owner(&c, slot) == to && has(&c.node[to], "{tag}", "b"),
+       "%s: a slot moves with its keys", program);
     replicas_wait(&c, false);
     redis_kill(&c.node[to]);
     const int next = cluster_next_owner(&c, slot, to, TAP_WAIT_MS);
-    ok(next >= CLUSTER_MASTERS && has(&c.node[next], "{tag}", "b"), "%s: killed, its replica takes its place", program);
+    ok(next >= CLUSTER_MASTERS && has(&c.node[next], "{tag}", "b"),
+       "%s: killed, its replica takes its place", program);
     cluster_end(&c);
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Days of leases in simulated time: holders of all pids of an app renew each 200 s, stop for a while, end, come back and lose
- * answers; the server forgets everything once a day. A window always ends ttl_ms after the server's now, no holder comes to
- * ticks that another may have used, and the app needs no more memory on the last day than on the first.
+ * Days of leases in simulated time: holders of all pids of an app renew each 200 s, stop for a
+ * while, end, come back and lose answers; the server forgets everything once a day. A window always
+ * ends ttl_ms after the server's now, no holder comes to ticks that another may have used, and the
+ * app needs no more memory on the last day than on the first.
  *
  * Sizes: 2 days each server (long: 7).
  */
@@ -25,7 +26,9 @@ static unsigned below(unsigned n) {
     return (unsigned)(rng >> 33) % n;
 }
 
-static void new_text(char text[TEXT], const char *head) { snprintf(text, TEXT, "%s%016" PRIx64, head, ++number); }
+static void new_text(char text[TEXT], const char *head) {
+    snprintf(text, TEXT, "%s%016" PRIx64, head, ++number);
+}
 
 static int64_t tick_of(const struct app *a) { return (a->now - a->epoch) / a->unit; }
 
@@ -85,7 +88,8 @@ static void release(struct app *a, struct seat *s) {
     snprintf(pid, sizeof pid, "%" PRId64, s->pid);
     snprintf(at, sizeof at, "%" PRId64, s->limit);
     snprintf(position, sizeof position, "%" PRId64, here);
-    if (strcmp(app_say(a, "release", pid, s->nonce, s->base, s->next, position, at, NULL), "OK") == 0)
+    if (strcmp(app_say(a, "release", pid, s->nonce, s->base, s->next, position, at, NULL), "OK") ==
+        0)
         used[s->pid] = here;
     s->pid = -1;
 }
@@ -106,7 +110,9 @@ static void attend(struct app *a, struct seat *s) {
         renew(a, s, chance < 10);
 }
 
-static int64_t memory(struct redis *r, const char *key) { return redis_do(r, "MEMORY", "USAGE", key, "SAMPLES", "0", NULL); }
+static int64_t memory(struct redis *r, const char *key) {
+    return redis_do(r, "MEMORY", "USAGE", key, "SAMPLES", "0", NULL);
+}
 
 static void test(struct redis *r) {
     struct app a = app_new(r);
@@ -131,10 +137,12 @@ static void test(struct redis *r) {
         if (k % A_DAY == 0)
             redis_do(r, "FLUSHALL", NULL);
     }
-    diag("figure: %u days: %" PRIu64 " grants, %" PRIu64 " renewals, %" PRIu64 " lost leases, %" PRIu64 " claims put off; %" PRId64
-         " bytes at most, %" PRId64 " on the first day",
+    diag("figure: %u days: %" PRIu64 " grants, %" PRIu64 " renewals, %" PRIu64
+         " lost leases, %" PRIu64 " claims put off; %" PRId64 " bytes at most, %" PRId64
+         " on the first day",
          days, grants, renewals, losses, retries, most, first_day);
-    ok(grants > 0 && renewals > grants && losses > 0 && retries > 0, "leases are granted, renewed and lost");
+    ok(grants > 0 && renewals > grants && losses > 0 && retries > 0,
+       "leases are granted, renewed and lost");
     is_u64(nonsense, 0, "nothing else is said");
     is_u64(overlaps, 0, "no window begins in what somebody may have used");
     is_u64(drifts, 0, "each ends ttl_ms from now");

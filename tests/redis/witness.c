@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The witness: what an asker was answered once proves that an older hash came back, or that a record was deleted, and the script
- * begins an era. One row after the other of doc/protocol.md's table; six ways by which an old copy comes back; and who is told that
- * the pid is another's inside the window.
+ * The witness: what an asker was answered once proves that an older hash came back, or that a
+ * record was deleted, and the script begins an era. One row after the other of doc/protocol.md's
+ * table; six ways by which an old copy comes back; and who is told that the pid is another's inside
+ * the window.
  */
 #include "support/app.h"
 
@@ -24,8 +25,9 @@ static int64_t b_of(const char *era) { return strtoll(strchr(era, '-') + 1, NULL
 static const char *n_of(const char *era) { return strrchr(era, '-') + 1; }
 
 /* The answer, and whether an era was begun for it, and why. */
-static void told(struct app *a, const char *want, const char *why, const char *name, const char *pid, const char *nonce,
-                 const char *base, const char *next, const char *limit) {
+static void told(struct app *a, const char *want, const char *why, const char *name,
+                 const char *pid, const char *nonce, const char *base, const char *next,
+                 const char *limit) {
     says(a, want, name, "renew", pid, nonce, base, next, limit, NULL);
     is_str(a->why, why, "%s%s: %s", a->about, name, *why ? why : "no era begins for it");
 }
@@ -45,17 +47,21 @@ static void hash_went_back(struct redis *r) {
     struct app a = leased(r, old);
     const struct seen before = latest(&a);
     app_at(&a, T0 + 1, 0);
-    says(&a, "OK 1000010 1000011 0", "a renewal", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "OK 1000010 1000011 0", "a renewal", "renew", "0", "n", "m:0:A", "n1", "1000010",
+         NULL);
     const struct seen after = latest(&a);
     redis_do(r, "HSET", a.key, "0", old, "n", n_of(before.text), NULL);
     a.witness = before.text;
     told(&a, "OK 1000011 1000011 0", "", "N as in the hash", "0", "n", "m:0:A", "n1", "1000011");
     redis_do(r, "HSET", a.key, "0", old, "n", n_of(before.text), NULL);
     a.witness = after.text;
-    told(&a, "OK 1000011 1000011 0", "older", "N above the hash's", "0", "n1", "m:0:A", "n2", "1000011");
-    ok(strcmp(a.era, after.text) != 0 && b_of(a.latest) > b_of(after.text), "it begins above what was seen");
+    told(&a, "OK 1000011 1000011 0", "older", "N above the hash's", "0", "n1", "m:0:A", "n2",
+         "1000011");
+    ok(strcmp(a.era, after.text) != 0 && b_of(a.latest) > b_of(after.text),
+       "it begins above what was seen");
     is_str(n_of(a.latest), "1", "with one record");
-    told(&a, "OK 1000011 1000011 0", "", "the next who shows that is of an earlier era", "0", "n2", "m:0:A", "n3", "1000011");
+    told(&a, "OK 1000011 1000011 0", "", "the next who shows that is of an earlier era", "0", "n2",
+         "m:0:A", "n3", "1000011");
     says(&a, "RETRY 1000014 1000014", "nobody begins before q", "claim", "0", "n", "m:0:B", NULL);
 }
 
@@ -65,7 +71,8 @@ static void era_went_back(struct redis *r) {
     struct seen first = latest(&a);
     redis_do(r, "DEL", a.key, NULL);
     app_at(&a, T0 + 1, 0);
-    says(&a, "OK 1000010 1000011 0", "another era", "renew", "0", "n", "m:0:A", "n1", "1000010", NULL);
+    says(&a, "OK 1000010 1000011 0", "another era", "renew", "0", "n", "m:0:A", "n1", "1000010",
+         NULL);
     const struct seen second = latest(&a);
     ok(b_of(a.latest) > b_of(first.text), "it is above the one before");
     snprintf(b, sizeof b, "%" PRId64, b_of(first.text));
@@ -73,7 +80,8 @@ static void era_went_back(struct redis *r) {
     a.witness = first.text;
     told(&a, "OK 1000011 1000011 0", "", "B as in the hash", "0", "n", "m:0:A", "n1", "1000011");
     a.witness = second.text;
-    told(&a, "OK 1000011 1000011 0", "older", "B above the hash's", "0", "n1", "m:0:A", "n2", "1000011");
+    told(&a, "OK 1000011 1000011 0", "older", "B above the hash's", "0", "n1", "m:0:A", "n2",
+         "1000011");
     /* A clock set back does not make a new era older than one that somebody has seen. */
     const struct seen third = latest(&a);
     redis_do(r, "DEL", a.key, NULL);
@@ -98,7 +106,8 @@ static void record_is_gone(struct redis *r) {
     struct app a = leased(r, old);
     struct seen w = latest(&a);
     redis_do(r, "HDEL", a.key, "0", NULL);
-    told(&a, "OK 1000010 1000010 0", "", "no record, no witness", "0", "n", "m:0:A", "n1", "1000010");
+    told(&a, "OK 1000010 1000010 0", "", "no record, no witness", "0", "n", "m:0:A", "n1",
+         "1000010");
     redis_do(r, "HDEL", a.key, "0", NULL);
     a.witness = w.text;
     told(&a, "OK 1000010 1000010 0", "damaged", "no record", "0", "n1", "m:0:A", "n2", "1000010");
@@ -108,13 +117,16 @@ static void record_is_gone(struct redis *r) {
         redis_do(r, "HSET", a.key, "0", damages[i], NULL);
         app_say(&a, "init", "", NULL);
         says(&a, "OK 1000000 1000010 1", damages[i], "claim", "0", "n", "m:0:B", NULL);
-        told(&a, "OK 1000010 1000010 0", "damaged", damages[i], "0", "n2", "m:0:A", "n2", "1000010");
+        told(&a, "OK 1000010 1000010 0", "damaged", damages[i], "0", "n2", "m:0:A", "n2",
+             "1000010");
     }
     w = latest(&a);
     redis_do(r, "HDEL", a.key, "0", NULL);
-    told(&a, "GONE 1000013", "damaged", "a limit that shows nothing", "0", "n2", "m:0:A", "n3", "1000002");
+    told(&a, "GONE 1000013", "damaged", "a limit that shows nothing", "0", "n2", "m:0:A", "n3",
+         "1000002");
     a.witness = w.text;
-    told(&a, "GONE 1000013", "", "in an era that the witness is not of", "0", "n2", "m:0:A", "n3", "1000002");
+    told(&a, "GONE 1000013", "", "in an era that the witness is not of", "0", "n2", "m:0:A", "n3",
+         "1000002");
 }
 
 static void what_proves_nothing(struct redis *r) {
@@ -148,13 +160,15 @@ static void taken(struct redis *r) {
     struct app a = leased(r, old);
     redis_do(r, "HSET", a.key, "0", "00001000020 n m:0:B", NULL);
     told(&a, "TAKEN", "", "another's, inside the window", "0", "n", "m:0:A", "n1", "1000010");
-    says(&a, "TAKEN", "nor is it released", "release", "0", "n", "m:0:A", "n1", "1000003", "1000010", NULL);
+    says(&a, "TAKEN", "nor is it released", "release", "0", "n", "m:0:A", "n1", "1000003",
+         "1000010", NULL);
     redis_do(r, "HSET", a.key, "0", "00001000005", NULL);
     told(&a, "TAKEN", "", "released, inside the window", "0", "n", "m:0:A", "n1", "1000010");
     redis_do(r, "HSET", a.key, "0", "00001000020 m m:0:A", NULL);
     told(&a, "LOST", "", "another nonce of the same lease", "0", "n", "m:0:A", "n1", "1000010");
     redis_do(r, "HSET", a.key, "0", "00001000020 n renamed:0:A", NULL);
-    told(&a, "LOST", "", "the same lease, of a host with another name", "0", "n", "m:0:A", "n1", "1000010");
+    told(&a, "LOST", "", "the same lease, of a host with another name", "0", "n", "m:0:A", "n1",
+         "1000010");
     redis_do(r, "HSET", a.key, "0", "00001000020 n m:0:B", NULL);
     app_at(&a, T0 + 9, 999);
     told(&a, "TAKEN", "", "in the last tick of the window", "0", "n", "m:0:A", "n1", "1000010");
@@ -193,8 +207,8 @@ static void each_record_counts(struct redis *r) {
     counts(&a, 0, "one that is lost does not");
     app_say(&a, "release", "0", "n1", "m:0:000000000000000a", "n1", "1000000", "1000010", NULL);
     counts(&a, 1, "a release");
-    says(&a, "MOVED 1000000 1000004 0", "a move", "renew", "1", "n", "m:0:000000000000000c", "n1", "1000004", "0", "n",
-         "m:0:000000000000000f", NULL);
+    says(&a, "MOVED 1000000 1000004 0", "a move", "renew", "1", "n", "m:0:000000000000000c", "n1",
+         "1000004", "0", "n", "m:0:000000000000000f", NULL);
     counts(&a, 2, "counts twice");
     app_say(&a, "finish", "3", "m:0:000000000000000d", NULL);
     counts(&a, 1, "a lease that is finished");
@@ -239,16 +253,20 @@ static void copy_away(struct app *a) {
     redis_do(a->redis, "COPY", a->key, "kept", NULL);
     redis_do(a->redis, "DEL", a->key, NULL);
 }
-static void copy_back(struct app *a) { redis_do(a->redis, "COPY", "kept", a->key, "REPLACE", NULL); }
+static void copy_back(struct app *a) {
+    redis_do(a->redis, "COPY", "kept", a->key, "REPLACE", NULL);
+}
 
 static bool knows_copy(struct redis *r) {
     char version[32];
     unsigned major, minor;
-    return sscanf(redis_info(r, "server", "redis_version", version, sizeof version), "%u.%u", &major, &minor) == 2 &&
+    return sscanf(redis_info(r, "server", "redis_version", version, sizeof version), "%u.%u",
+                  &major, &minor) == 2 &&
            major * 100 + minor >= 602;
 }
 
-/* The hash is kept, a pid is granted, the hash comes back: the holder's next question makes an era of it, and no claim gets the pid. */
+/* The hash is kept, a pid is granted, the hash comes back: the holder's next question makes an era
+ * of it, and no claim gets the pid. */
 static void comes_back(struct redis *r, const struct way *way) {
     char about[100];
     struct app a = app_ready(r);
@@ -261,18 +279,22 @@ static void comes_back(struct redis *r, const struct way *way) {
     const struct seen w = latest(&a);
     way->back(&a);
     a.witness = w.text;
-    told(&a, "OK 1000011 1000011 0", "older", "its holder goes on", "0", "n", "m:0:A", "n1", "1000011");
+    told(&a, "OK 1000011 1000011 0", "older", "its holder goes on", "0", "n", "m:0:A", "n1",
+         "1000011");
     a.witness = NULL;
     says(&a, "RETRY 1000014 1000014", "a newcomer waits", "claim", "0", "n", "m:0:B", NULL);
 }
 
 static void six_ways(struct redis *r) {
-    static const struct way ways[] = {{"RENAME", rename_away, rename_back}, {"SWAPDB", swap, swap},
-                                      {"MOVE", move_away, move_back},       {"RESTORE", dump, restore},
-                                      {"DEBUG RELOAD", save, reload},       {"COPY", copy_away, copy_back}};
+    static const struct way ways[] = {
+        {"RENAME", rename_away, rename_back}, {"SWAPDB", swap, swap},
+        {"MOVE", move_away, move_back},       {"RESTORE", dump, restore},
+        {"DEBUG RELOAD", save, reload},       {"COPY", copy_away, copy_back}};
     struct redis debugged;
-    struct reply *option = redis_ask(r, "CONFIG", "GET", "enable-debug-command", NULL); /* Redis 7 and later want to be told */
-    redis_start(&debugged, r->program, "debugged", REDIS_CLOCK, option->count > 0 ? "--enable-debug-command" : NULL, "yes", NULL);
+    /* Redis 7 and later want to be told */
+    struct reply *option = redis_ask(r, "CONFIG", "GET", "enable-debug-command", NULL);
+    redis_start(&debugged, r->program, "debugged", REDIS_CLOCK,
+                option->count > 0 ? "--enable-debug-command" : NULL, "yes", NULL);
     reply_free(option);
     for (size_t i = 0; i < COUNT(ways); i++)
         if (ways[i].back == copy_back && !knows_copy(r))

@@ -2,8 +2,9 @@
 /*
  * calls.c - descriptors, as open(2) and its like make and use them.
  *
- * A call first takes its time, in which others may have turns, and then does its work at once. Meanwhile it keeps the open file
- * description that it uses, since another thread may close the descriptor.
+ * A call first takes its time, in which others may have turns, and then does its work at once.
+ * Meanwhile it keeps the open file description that it uses, since another thread may close the
+ * descriptor.
  */
 #include "sim.h"
 
@@ -136,7 +137,8 @@ static int open_at(int dirfd, const char *path, int flags, mode_t mode) {
     if (disk_is_bad(n ? n : at.dir) || (n == NULL && disk_is_full(at.dir)))
         return -1;
     if (n == NULL)
-        entry_add(at.dir, at.name, at.len, n = node_new(here(), S_IFREG | (mode & 0777), at.dir->tmp));
+        entry_add(at.dir, at.name, at.len,
+                  n = node_new(here(), S_IFREG | (mode & 0777), at.dir->tmp));
     return descriptor_new(file_new(n, flags), 3, flags & O_CLOEXEC);
 }
 
@@ -159,7 +161,9 @@ IMPORT(int, open, const char *path, int flags, ...) {
 }
 
 /* As a hardened build calls them. */
-IMPORT(int, __openat64_2, int dirfd, const char *path, int flags) { return open_at(dirfd, path, flags, 0); }
+IMPORT(int, __openat64_2, int dirfd, const char *path, int flags) {
+    return open_at(dirfd, path, flags, 0);
+}
 IMPORT(int, __open64_2, const char *path, int flags) { return open_at(AT_FDCWD, path, flags, 0); }
 
 IMPORT(int, close, int fd) {
@@ -263,7 +267,8 @@ IMPORT(int, flock, int fd, int how) {
     return 0;
 }
 
-/* ---- what a file is ------------------------------------------------------------------------------ */
+/* ---- what a file is
+ * ------------------------------------------------------------------------------ */
 
 static int tell(const struct node *n, struct stat *st) {
     *st = (struct stat){.st_dev = n->dev,
@@ -349,7 +354,8 @@ IMPORT(ssize_t, readlinkat, int dirfd, const char *path, char *to, size_t size) 
     return -1;
 }
 
-/* ---- read and write --------------------------------------------------------------------------------- */
+/* ---- read and write
+ * --------------------------------------------------------------------------------- */
 
 static ssize_t read_at(struct file *f, void *to, size_t n, int64_t at) {
     disk_takes(f->node, 0);

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * cluster.c - nodes of a cluster: who owns the app's slot, who believes so, and what a node says to those who ask it for another's.
+ * cluster.c - nodes of a cluster: who owns the app's slot, who believes so, and what a node says to
+ * those who ask it for another's.
  *
- * A change of owner spreads: each node hears of it a while later. Nodes 0 to 2 are masters at first, and one replica follows the
- * owner. What the library and the script ask of a node is here: MOVED, ASK, CLUSTERDOWN, and CLUSTER NODES.
+ * A change of owner spreads: each node hears of it a while later. Nodes 0 to 2 are masters at
+ * first, and one replica follows the owner. What the library and the script ask of a node is here:
+ * MOVED, ASK, CLUSTERDOWN, and CLUSTER NODES.
  */
 #include "sim.h"
 
@@ -24,7 +26,8 @@ static size_t refusal(unsigned node, char *out, size_t room) {
     if (is_down[node])
         return (size_t)snprintf(out, room, "-CLUSTERDOWN The cluster is down\r\n");
     if (owner_by[node] != node)
-        return (size_t)snprintf(out, room, "-MOVED %d 10.0.0.%u:6379\r\n", SLOT, owner_by[node] + 1);
+        return (size_t)snprintf(out, room, "-MOVED %d 10.0.0.%u:6379\r\n", SLOT,
+                                owner_by[node] + 1);
     if (is_moving && key_is_there && node == owner)
         return (size_t)snprintf(out, room, "-ASK %d 10.0.0.%u:6379\r\n", SLOT, importing + 1);
     return 0;
@@ -43,8 +46,9 @@ unsigned cluster_slot(void) { return SLOT; }
 void cluster_nodes(unsigned node, char *out, size_t room) {
     size_t n = 0;
     for (unsigned i = 0; i < NODES; i++) {
-        n += (size_t)snprintf(out + n, room - n, "%040x 10.0.0.%u:6379@16379 %s%s - 0 0 %" PRIu64 " connected", i + 1, i + 1,
-                              i == node ? "myself," : "", i == replica ? "slave" : "master", epoch[i]);
+        n += (size_t)snprintf(
+            out + n, room - n, "%040x 10.0.0.%u:6379@16379 %s%s - 0 0 %" PRIu64 " connected", i + 1,
+            i + 1, i == node ? "myself," : "", i == replica ? "slave" : "master", epoch[i]);
         if (owner_by[node] == i)
             n += (size_t)snprintf(out + n, room - n, " %d", SLOT);
         if (is_moving && i == node && i == importing)
@@ -96,7 +100,8 @@ void cluster_raises_epoch(void) {
     spread();
 }
 
-/* ---- a move: the keys first, then the slot; or it is called off ------------------------------- */
+/* ---- a move: the keys first, then the slot; or it is called off
+ * ------------------------------- */
 
 static void take_key(unsigned to, unsigned from) {
     server_gets_keys(to, from);
@@ -143,7 +148,8 @@ void cluster_moves(void) {
     at_time(ends, end_move, NULL);
 }
 
-/* ---- a failover: the old owner is cut off from the others and goes on for a while, or is gone ------------- */
+/* ---- a failover: the old owner is cut off from the others and goes on for a while, or is gone
+ * ------------- */
 
 static unsigned old_owner;
 
@@ -168,13 +174,16 @@ static void heal(void *arg) {
     server_follows(replica, owner);
 }
 
-/* What the clocks of the two differ and how long the old one goes on have room in the skew budget, and a second. */
+/* What the clocks of the two differ and how long the old one goes on have room in the skew budget,
+ * and a second. */
 void cluster_fails_over(void) {
     if (is_moving || fails_over)
         return;
-    const int64_t room = terms.skew - SECOND - llabs(server[owner].offset_ns - server[replica].offset_ns);
+    const int64_t room =
+        terms.skew - SECOND - llabs(server[owner].offset_ns - server[replica].offset_ns);
     const int64_t promoted = now_ns + any_ns(10 * SECOND);
-    const int64_t stops = promoted + (chance(dice, 500) ? room : any_ns(room)), healed = stops + any_ns(60 * SECOND);
+    const int64_t stops = promoted + (chance(dice, 500) ? room : any_ns(room)),
+                  healed = stops + any_ns(60 * SECOND);
     fails_over = true;
     old_owner = owner;
     is_cut_off[owner] = true;
@@ -185,8 +194,8 @@ void cluster_fails_over(void) {
         server[owner].down_till = healed;
         server_change(owner, SERVER_RESTARTS);
     }
-    note("node %u is cut off, node %u follows at %.3f, until %.3f both grant", owner, replica, (double)promoted / 1e9,
-         (double)stops / 1e9);
+    note("node %u is cut off, node %u follows at %.3f, until %.3f both grant", owner, replica,
+         (double)promoted / 1e9, (double)stops / 1e9);
     at_time(promoted, promote, NULL);
     at_time(stops, stop_granting, NULL);
     at_time(healed, heal, NULL);

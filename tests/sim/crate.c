@@ -2,16 +2,19 @@
 /*
  * crate.c - programs of the Rust crate sfid beside ours, which keep no record.
  *
- * Such a program takes a pid whose registration is missing, for 600 s, shows it again each 180 s, and begins each second of its
- * clock at sequence 0. When it ends, its registration stays. doc/protocol.md has what it lacks. Little of that happens here: it is
- * never stopped, its clock is right within the skew budget, and no two look at the same pids.
+ * Such a program takes a pid whose registration is missing, for 600 s, shows it again each 180 s,
+ * and begins each second of its clock at sequence 0. When it ends, its registration stays.
+ * doc/protocol.md has what it lacks. Little of that happens here: it is never stopped, its clock is
+ * right within the skew budget, and no two look at the same pids.
  *
- * Two things remain. After the registrations are lost, it may take a pid that one of ours holds; ours notices at its next renewal.
- * Until the window ends that was open then, IDs of the pid may repeat; and for longer if registrations are lost once more before
- * ours renews: it goes on, and notices nothing. And if it cannot show its registration in time, it goes on,
- * and its pid may be another one's.
+ * Two things remain. After the registrations are lost, it may take a pid that one of ours holds;
+ * ours notices at its next renewal. Until the window ends that was open then, IDs of the pid may
+ * repeat; and for longer if registrations are lost once more before ours renews: it goes on, and
+ * notices nothing. And if it cannot show its registration in time, it goes on, and its pid may be
+ * another one's.
  *
- * Ours that has learned of a stranger issues no more IDs of that pid, not even to the end of its window.
+ * Ours that has learned of a stranger issues no more IDs of that pid, not even to the end of its
+ * window.
  */
 #include "kinds.h"
 
@@ -40,13 +43,18 @@ void stranger_has(int where, uint64_t pid, bool has) {
 void check_stranger(uint64_t pid) {
     const int where = me->process->host;
     const int64_t since = strangers_since[where][pid];
-    if (since && now_ns > since + TOLD_BY && (wire_faulty == WIRE_GOOD || !holder_is_excused(where)))
+    if (since && now_ns > since + TOLD_BY &&
+        (wire_faulty == WIRE_GOOD || !holder_is_excused(where)))
         blame("STRANGER: an ID of pid %" PRIu64 ", which another one has", pid);
 }
 
-static int64_t any_time(const struct crate *c, int64_t ns) { return up_to(&host[c->host].stream, ns); }
+static int64_t any_time(const struct crate *c, int64_t ns) {
+    return up_to(&host[c->host].stream, ns);
+}
 
-static bool is_reached(const struct crate *c) { return host[c->host].cut_till <= now_ns && server[0].down_till <= now_ns; }
+static bool is_reached(const struct crate *c) {
+    return host[c->host].cut_till <= now_ns && server[0].down_till <= now_ns;
+}
 
 static void take_pid(struct crate *c) {
     for (uint64_t pid = c->first; pid < settings.pids && !c->has_pid; pid += CRATES)
@@ -95,8 +103,10 @@ static void live(void *arg) {
 }
 
 void crates_begin_again(void) {
-    for (uint64_t pid = 0; pid < settings.pids; pid++) /* one that ours has just given back may be taken in the same tick */
-        check_disputed(pid, (uint64_t)(lib.min_at(NULL, wall_ns(&host[0]) / MS) >> TICK_SHIFT) + (uint64_t)(terms.skew / SECOND));
+    /* one that ours has just given back may be taken in the same tick */
+    for (uint64_t pid = 0; pid < settings.pids; pid++)
+        check_disputed(pid, (uint64_t)(lib.min_at(NULL, wall_ns(&host[0]) / MS) >> TICK_SHIFT) +
+                                (uint64_t)(terms.skew / SECOND));
     for (unsigned i = 0; i < CRATES; i++) {
         crate[i].has_pid = false;
         crate[i].first = i + CRATES * below(&streams.faults, settings.pids / CRATES);

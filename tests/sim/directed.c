@@ -6,7 +6,8 @@ static struct stream *const dice = &streams.faults;
 
 static int64_t any_ns(int64_t ns) { return up_to(&streams.faults, ns); }
 
-/* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it --------- */
+/* ---- directed at S: one that is behind follows, empty, while half of the hosts cannot reach it
+ * --------- */
 
 /* Hosts are behind, too, so that they generate for longer in what the server before has granted. */
 static void set_clocks_back(void) {
@@ -41,11 +42,13 @@ void behind_and_empty(void) {
     server_change(struck, SERVER_FORGETS);
 }
 
-/* ---- directed at limits: half of the hosts are away until the others want their pids, which have run out --------- */
+/* ---- directed at limits: half of the hosts are away until the others want their pids, which have
+ * run out --------- */
 
 static void all_want_pids(void *arg) {
     for (unsigned h = hosts / 2; h < hosts; h++) {
-        cause_begins(kind_has_servers() ? CAUSE_KILL : CAUSE_POWER, (int)h, now_ns); /* the page is lost with them */
+        /* the page is lost with them */
+        cause_begins(kind_has_servers() ? CAUSE_KILL : CAUSE_POWER, (int)h, now_ns);
         kill_all(&host[h]);
         host_lose_run(&host[h]);
     }
@@ -59,8 +62,8 @@ static void forget_all(void *arg) {
 }
 
 /*
- * Those that come back may be the first to ask a server that has forgotten who has their pids now. Before it begins again, the windows
- * of those that were killed are over.
+ * Those that come back may be the first to ask a server that has forgotten who has their pids now.
+ * Before it begins again, the windows of those that were killed are over.
  */
 void half_away(void) {
     static int64_t over;
@@ -77,7 +80,8 @@ void half_away(void) {
         at_time(back, forget_all, NULL);
 }
 
-/* ---- directed at a server's clock: it jumps by more than max_skew_ms, so that every question is refused ------------------- */
+/* ---- directed at a server's clock: it jumps by more than max_skew_ms, so that every question is
+ * refused ------------------- */
 
 #define JUMP (1000 * SECOND)
 #define STEP SECOND
@@ -89,16 +93,17 @@ static void jump_back(void *arg) {
 }
 
 /*
- * While no window ends, holders notice nothing but an event; with one that is brief they may run out. The pauses between tries, the
- * last of which may be the longest, are part of the time.
+ * While no window ends, holders notice nothing but an event; with one that is brief they may run
+ * out. The pauses between tries, the last of which may be the longest, are part of the time.
  */
 void jump(void) {
     static int64_t till;
     if (now_ns < till + terms.window)
         return;
     const bool is_short = chance(dice, 500);
-    till =
-        now_ns + (is_short ? any_ns(terms.window - terms.heartbeat - 2 * terms.deadline - 10 * SECOND) : any_ns(3 * terms.window));
+    till = now_ns + (is_short
+                         ? any_ns(terms.window - terms.heartbeat - 2 * terms.deadline - 10 * SECOND)
+                         : any_ns(3 * terms.window));
     server[struck].offset_ns = chance(dice, 500) ? JUMP : -JUMP;
     note("the clock of server %u jumps, until %.3f", struck, (double)till / 1e9);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, till); /* to newcomers: nobody is granted anything */
@@ -113,11 +118,13 @@ void step_server(void) {
         server[struck].offset_ns = any_ns(2 * STEP) - STEP;
 }
 
-/* ---- directed at strangers: programs of the crate take pids of ours, whose registrations are gone ------------------------- */
+/* ---- directed at strangers: programs of the crate take pids of ours, whose registrations are gone
+ * ------------------------- */
 
 void evict_registrations(void) {
     cause_begins(CAUSE_FORGOT, EVERYWHERE, now_ns);
-    cause_begins(CAUSE_AWAY, EVERYWHERE, now_ns + terms.window); /* there may be fewer pids than programs */
+    /* there may be fewer pids than programs */
+    cause_begins(CAUSE_AWAY, EVERYWHERE, now_ns + terms.window);
     server_change(struck, SERVER_EVICTS);
     if (has_kind("mixed"))
         crates_begin_again();

@@ -2,9 +2,10 @@
 /*
  * disk.c - what a disk keeps.
  *
- * Durable are the bytes of a file at its last sync, and the names of a directory at its last one. In between, the system may
- * write any block back at any time. When power is lost, each block and each name that differs from the durable ones is there or
- * not. So writes reorder, and a file may be torn. A disk may also be full, bad, or not answer for a while.
+ * Durable are the bytes of a file at its last sync, and the names of a directory at its last one.
+ * In between, the system may write any block back at any time. When power is lost, each block and
+ * each name that differs from the durable ones is there or not. So writes reorder, and a file may
+ * be torn. A disk may also be full, bad, or not answer for a while.
  */
 #include "sim.h"
 
@@ -49,12 +50,15 @@ void node_sync(struct node *n) {
 
 /* ---- power loss ------------------------------------------------------------------------ */
 
-static size_t block_len(const struct node *n, int64_t at) { return (size_t)(n->size - at < BLOCK ? n->size - at : BLOCK); }
+static size_t block_len(const struct node *n, int64_t at) {
+    return (size_t)(n->size - at < BLOCK ? n->size - at : BLOCK);
+}
 
 static void durable_block(const struct node *n, int64_t at, char block[BLOCK]) {
     memset(block, 0, BLOCK);
     if (at < n->durable_size)
-        memcpy(block, n->durable + at, (size_t)(n->durable_size - at < BLOCK ? n->durable_size - at : BLOCK));
+        memcpy(block, n->durable + at,
+               (size_t)(n->durable_size - at < BLOCK ? n->durable_size - at : BLOCK));
 }
 
 static void file_lose(struct stream *s, struct node *n) {
@@ -109,7 +113,8 @@ static void file_write_back(struct stream *s, struct node *n) {
         n->durable_size = n->size;
     }
     for (int64_t at = 0; at < n->size; at += BLOCK)
-        if (memcmp(n->durable + at, node_bytes(n) + at, block_len(n, at)) != 0 && chance(s, WRITTEN_BACK))
+        if (memcmp(n->durable + at, node_bytes(n) + at, block_len(n, at)) != 0 &&
+            chance(s, WRITTEN_BACK))
             memcpy(n->durable + at, node_bytes(n) + at, block_len(n, at));
 }
 
@@ -125,7 +130,8 @@ static void tree_write_back(struct stream *s, struct node *dir) {
 
 void host_write_back(struct host *h) { tree_write_back(&h->stream, state_of(h)); }
 
-/* ---- faults ------------------------------------------------------------------------------------ */
+/* ---- faults
+ * ------------------------------------------------------------------------------------ */
 
 void disk_takes(const struct node *n, int64_t ns) {
     point(300);

@@ -6,9 +6,10 @@
  *   --seed=1 --world=all --kinds=brief …     options of the run (sim.c)
  *   72.5s kill_one host=3 process=0          when, what, and what was drawn for it
  *
- * A fault draws from the stream of faults, and so does what follows from it later; each number drawn is an argument of its event.
- * When a list is played, arguments come from there; one that is missing is drawn. What the network does to a segment is an event,
- * too: it befalls the first segment of that host from that time on. What threads draw is no part of the list.
+ * A fault draws from the stream of faults, and so does what follows from it later; each number
+ * drawn is an argument of its event. When a list is played, arguments come from there; one that is
+ * missing is drawn. What the network does to a segment is an event, too: it befalls the first
+ * segment of that host from that time on. What threads draw is no part of the list.
  */
 #include "sim.h"
 
@@ -75,7 +76,9 @@ static void read_argument(struct event *e, const char *word) {
         broken("what is %s?", word);
     snprintf(e->argument[e->arguments].name, WORD, "%.*s", (int)(value - word), word);
     const bool is_coin = strcmp(++value, "yes") == 0 || strcmp(value, "no") == 0;
-    const enum argument is = is_coin ? ARGUMENT_COIN : strchr(value, 's') ? ARGUMENT_SPAN : ARGUMENT_COUNT;
+    const enum argument is = is_coin              ? ARGUMENT_COIN
+                             : strchr(value, 's') ? ARGUMENT_SPAN
+                                                  : ARGUMENT_COUNT;
     e->argument[e->arguments].is = is;
     e->argument[e->arguments++].value = is == ARGUMENT_COIN   ? *value == 'y'
                                         : is == ARGUMENT_SPAN ? read_span(value)
@@ -121,7 +124,8 @@ void list_read(struct events *l, const char *path) {
 void argument_is_called(const char *name) { next_name = name; }
 
 int64_t event_argument(enum argument is, int64_t drawn, int64_t n) {
-    static const char *const usual[] = {[ARGUMENT_COUNT] = "n", [ARGUMENT_SPAN] = "for", [ARGUMENT_COIN] = "coin"};
+    static const char *const usual[] = {
+        [ARGUMENT_COUNT] = "n", [ARGUMENT_SPAN] = "for", [ARGUMENT_COIN] = "coin"};
     struct event *e = acting;
     const char *name = next_name ? next_name : usual[is];
     unsigned i = e->taken;
@@ -189,7 +193,8 @@ void event_now(const char *kind) {
 }
 
 bool is_of_network(const char *kind) {
-    return strcmp(kind, "late") == 0 || strcmp(kind, "half_answer") == 0 || strcmp(kind, "no_answer") == 0;
+    return strcmp(kind, "late") == 0 || strcmp(kind, "half_answer") == 0 ||
+           strcmp(kind, "no_answer") == 0;
 }
 
 /* Of several at one time each is a nanosecond behind the one before. */
@@ -202,11 +207,13 @@ static int64_t segment_at(int where) {
 
 static int64_t listed_at_segment(int where, const char *kind, int64_t at) {
     static unsigned from;
-    while (from < played.n && (played.event[from].happened || !is_of_network(played.event[from].kind)))
+    while (from < played.n &&
+           (played.event[from].happened || !is_of_network(played.event[from].kind)))
         from++;
     for (unsigned i = from; i < played.n && played.event[i].at <= at; i++) {
         struct event *e = &played.event[i];
-        if (e->happened || strcmp(e->kind, kind) != 0 || e->arguments != 2 || e->argument[0].value != where)
+        if (e->happened || strcmp(e->kind, kind) != 0 || e->arguments != 2 ||
+            e->argument[0].value != where)
             continue;
         e->happened = true;
         e->taken = 2;
@@ -232,7 +239,8 @@ int64_t event_at_segment(int where, const char *kind, enum argument is, int64_t 
     return drawn;
 }
 
-/* ---- a run that plays a list, or makes one ---------------------------------------------------- */
+/* ---- a run that plays a list, or makes one
+ * ---------------------------------------------------- */
 
 void events_read(const char *path) {
     plays = true;

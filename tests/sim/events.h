@@ -33,7 +33,8 @@ void event_print(FILE *to, const struct event *e);
 /* The events and settings of a file. */
 void list_read(struct events *l, const char *path);
 
-extern struct event *acting; /* what happens now, or what follows from it; NULL: nothing of the list */
+/* what happens now, or what follows from it; NULL: nothing of the list */
+extern struct event *acting;
 /* An argument of it below n, which has been drawn; or the one that stands in the list. */
 int64_t event_argument(enum argument is, int64_t drawn, int64_t n);
 /* The name of the next one. */
@@ -48,7 +49,8 @@ bool events_are_played(void);
 void events_read(const char *path);
 void events_begin(bool recorded_too);
 void events_write(const char *path, const char *why);
-/* shrink.c: a run of these settings that fails becomes a short list in that file; the status of the command. */
+/* shrink.c: a run of these settings that fails becomes a short list in that file; the status of the
+ * command. */
 int shrink(const char *path);
 
 #endif

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * failover.c - a master that a replica follows, and how hosts find the master: sentinels name it, or a name of the network leads
- * there. Both hear of a failover a while later, each sentinel and each host by itself.
+ * failover.c - a master that a replica follows, and how hosts find the master: sentinels name it,
+ * or a name of the network leads there. Both hear of a failover a while later, each sentinel and
+ * each host by itself.
  *
- * Servers 0 and 1 have the data. Servers 2 and 3 are the sentinels; one of them may be away, or name the replica, and that costs
- * nothing: the other one is asked, and a server that is named says by ROLE what it is.
+ * Servers 0 and 1 have the data. Servers 2 and 3 are the sentinels; one of them may be away, or
+ * name the replica, and that costs nothing: the other one is asked, and a server that is named says
+ * by ROLE what it is.
  */
 #include "sim.h"
 
@@ -46,7 +48,8 @@ size_t sentinel_answers(const struct command *c, char *out, size_t room) {
         return 0;
     if (strcasecmp(c->argv[0], "SENTINEL") != 0)
         return (size_t)snprintf(out, room, "+OK\r\n");
-    return (size_t)snprintf(out, room, "*2\r\n$8\r\n10.0.0.%u\r\n$4\r\n6379\r\n", says[c->server - SENTINEL] + 1);
+    return (size_t)snprintf(out, room, "*2\r\n$8\r\n10.0.0.%u\r\n$4\r\n6379\r\n",
+                            says[c->server - SENTINEL] + 1);
 }
 
 /* ---- who is the master ------------------------------------------------------------------- */
@@ -87,16 +90,18 @@ static void heal(void *arg) {
 }
 
 /*
- * The old master is gone, or cut off from the replica alone and goes on for a while. What the clocks of the two differ and how long
- * it goes on have room in the skew budget, and a second.
+ * The old master is gone, or cut off from the replica alone and goes on for a while. What the
+ * clocks of the two differ and how long it goes on have room in the skew budget, and a second.
  */
 void master_fails(void) {
     if (fails_over)
         return;
     fails_over = true;
     const int64_t room = terms.skew - SECOND - llabs(server[0].offset_ns - server[1].offset_ns);
-    const int64_t promoted = now_ns + any_ns(10 * SECOND), stops = promoted + (chance(dice, 500) ? room : any_ns(room));
-    const int64_t known = promoted + (by_name ? CACHED : SPREADS), healed = known + any_ns(60 * SECOND);
+    const int64_t promoted = now_ns + any_ns(10 * SECOND),
+                  stops = promoted + (chance(dice, 500) ? room : any_ns(room));
+    const int64_t known = promoted + (by_name ? CACHED : SPREADS),
+                  healed = known + any_ns(60 * SECOND);
     server_parts(1 - master);
     if (chance(dice, 500)) {
         server[master].down_till = healed;

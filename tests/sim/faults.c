@@ -2,7 +2,8 @@
 /*
  * faults.c - what befalls the fleet, by the name of a world.
  *
- * A world is a list of faults, each with a weight, and the mean time between two. Faults have a stream of numbers of their own.
+ * A world is a list of faults, each with a weight, and the mean time between two. Faults have a
+ * stream of numbers of their own.
  */
 #include "host_faults.h"
 #include "sim.h"
@@ -14,33 +15,54 @@ struct fault {
     void (*happens)(void);
     unsigned weight;
 };
-static const struct fault all[] = {
-    {kill_one, 20},       {stop_one, 10},   {step_clock, 10}, {cut_long, 10},     {restart_with_data, 10},
-    {restart_without, 2}, {save, 10},       {fail_over, 2},   {flush, 2},         {lose_power, 3},
-    {lose_run, 3},        {disk_hangs, 10}, {disk_fails, 10}, {copy_machine, 10}, {NULL, 0}};
-static const struct fault harmless[] = {{kill_one, 10}, {cut_short, 10}, {step_clock, 10}, {disk_is_slow, 10}, {NULL, 0}};
-static const struct fault at_servers[] = {{cut_long, 20}, {fail_over, 10},        {save, 10}, {kill_one, 10}, {stop_one, 10},
-                                          {flush, 4},     {restart_with_data, 5}, {NULL, 0}};
-static const struct fault on_one_host[] = {{kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
+static const struct fault all[] = {{kill_one, 20},   {stop_one, 10},          {step_clock, 10},
+                                   {cut_long, 10},   {restart_with_data, 10}, {restart_without, 2},
+                                   {save, 10},       {fail_over, 2},          {flush, 2},
+                                   {lose_power, 3},  {lose_run, 3},           {disk_hangs, 10},
+                                   {disk_fails, 10}, {copy_machine, 10},      {NULL, 0}};
+static const struct fault harmless[] = {
+    {kill_one, 10}, {cut_short, 10}, {step_clock, 10}, {disk_is_slow, 10}, {NULL, 0}};
+static const struct fault at_servers[] = {{cut_long, 20},         {fail_over, 10}, {save, 10},
+                                          {kill_one, 10},         {stop_one, 10},  {flush, 4},
+                                          {restart_with_data, 5}, {NULL, 0}};
+static const struct fault on_one_host[] = {
+    {kill_one, 20}, {lose_power, 20}, {lose_run, 10}, {disk_hangs, 10}, {NULL, 0}};
 static const struct fault without_files[] = {{open_no_files, 10}, {lose_power, 10}, {NULL, 0}};
 static const struct fault at_brink[] = {{cut_to_the_brink, 1}, {NULL, 0}};
 static const struct fault held_up[] = {{cut_long, 10},       {stop_one, 5}, {kill_one, 10},
                                        {kill_and_start, 10}, {lose_run, 5}, {NULL, 0}};
 static const struct fault denied[] = {{deny, 10}, {kill_and_start, 5}, {NULL, 0}};
-static const struct fault at_ends[] = {{end_one, 20},      {end_briefly, 10}, {kill_and_start, 20}, {end_cut_off, 10},
-                                       {end_with_disk, 5}, {disk_is_slow, 5}, {stop_one, 2},        {NULL, 0}};
-static const struct fault at_deploys[] = {
-    {end_beside, 10},  {end_one, 20},          {kill_and_start, 20}, {end_briefly, 10}, {end_cut_off, 5}, {cut_long, 3},
-    {restart_soon, 5}, {restart_with_data, 3}, {fail_over, 3},       {flush, 3},        {save, 5},        {start_over, 6},
-    {lose_run, 2},     {kill_one, 5},          {copy_machine, 5},    {NULL, 0}};
-static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
-                                          {cut_long, 5},  {reach_replica, 10},  {NULL, 0}};
-static const struct fault at_old_copy[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
-                                           {cut_long, 5},  {save, 10},           {put_back, 5}, {NULL, 0}};
-static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
-                                          {cut_long, 5},  {split, 10},          {NULL, 0}};
-static const struct fault at_restarts[] = {{restart_soon, 10},   {restart_with_data, 10}, {restart_late, 3}, {kill_one, 10},
-                                           {kill_and_start, 10}, {lose_run, 5},           {stop_one, 5},     {NULL, 0}};
+static const struct fault at_ends[] = {{end_one, 20},     {end_briefly, 10},  {kill_and_start, 20},
+                                       {end_cut_off, 10}, {end_with_disk, 5}, {disk_is_slow, 5},
+                                       {stop_one, 2},     {NULL, 0}};
+static const struct fault at_deploys[] = {{end_beside, 10},
+                                          {end_one, 20},
+                                          {kill_and_start, 20},
+                                          {end_briefly, 10},
+                                          {end_cut_off, 5},
+                                          {cut_long, 3},
+                                          {restart_soon, 5},
+                                          {restart_with_data, 3},
+                                          {fail_over, 3},
+                                          {flush, 3},
+                                          {save, 5},
+                                          {start_over, 6},
+                                          {lose_run, 2},
+                                          {kill_one, 5},
+                                          {copy_machine, 5},
+                                          {NULL, 0}};
+static const struct fault at_replica[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3},
+                                          {stop_one, 5},  {cut_long, 5},        {reach_replica, 10},
+                                          {NULL, 0}};
+static const struct fault at_old_copy[] = {
+    {kill_one, 10}, {kill_and_start, 10}, {lose_run, 3}, {stop_one, 5},
+    {cut_long, 5},  {save, 10},           {put_back, 5}, {NULL, 0}};
+static const struct fault at_masters[] = {{kill_one, 10}, {kill_and_start, 10}, {lose_run, 3},
+                                          {stop_one, 5},  {cut_long, 5},        {split, 10},
+                                          {NULL, 0}};
+static const struct fault at_restarts[] = {
+    {restart_soon, 10},   {restart_with_data, 10}, {restart_late, 3}, {kill_one, 10},
+    {kill_and_start, 10}, {lose_run, 5},           {stop_one, 5},     {NULL, 0}};
 static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {cluster_fails_over, 10},
                                           {cluster_raises_epoch, 3},
@@ -52,23 +74,30 @@ static const struct fault in_cluster[] = {{cluster_moves, 10},
                                           {stop_one, 5},
                                           {cut_long, 5},
                                           {NULL, 0}};
-static const struct fault in_steps[] = {{end_in_step, 10}, {end_in_exchange, 20}, {end_in_close, 10},
-                                        {end_in_open, 10}, {end_one, 3},          {NULL, 0}};
+static const struct fault in_steps[] = {{end_in_step, 10},  {end_in_exchange, 20},
+                                        {end_in_close, 10}, {end_in_open, 10},
+                                        {end_one, 3},       {NULL, 0}};
 static const struct fault at_successors[] = {{kill_for_successor, 1}, {NULL, 0}};
 static const struct fault at_skew[] = {{behind_and_empty, 1}, {NULL, 0}};
 static const struct fault at_silent[] = {{fall_silent, 1}, {NULL, 0}};
 static const struct fault at_replaced[] = {{split, 1}, {NULL, 0}};
-static const struct fault at_strangers[] = {{evict_registrations, 10}, {kill_and_start, 3}, {NULL, 0}};
-static const struct fault at_jumps[] = {{jump, 10}, {step_server, 10}, {kill_and_start, 5}, {end_one, 5}, {NULL, 0}};
-static const struct fault at_refusals[] = {{refuse, 10}, {kill_and_start, 5}, {end_one, 5}, {stop_one, 1}, {NULL, 0}};
-static const struct fault at_sentinels[] = {{master_fails, 5}, {sentinel_is_away, 10}, {sentinel_is_wrong, 10},
-                                            {kill_one, 10},    {end_one, 10},          {kill_and_start, 10},
-                                            {lose_run, 3},     {cut_long, 3},          {NULL, 0}};
-static const struct fault at_names[] = {{master_fails, 5},    {name_is_lost, 5}, {kill_one, 10}, {end_one, 10},
-                                        {kill_and_start, 10}, {lose_run, 3},     {cut_long, 3},  {NULL, 0}};
-static const struct fault at_upgrades[] = {{upgrade_host, 20}, {kill_and_start, 10}, {end_one, 10}, {end_beside, 5},
-                                           {kill_one, 10},     {stop_one, 3},        {cut_long, 3}, {restart_soon, 3},
-                                           {flush, 1},         {lose_run, 2},        {NULL, 0}};
+static const struct fault at_strangers[] = {
+    {evict_registrations, 10}, {kill_and_start, 3}, {NULL, 0}};
+static const struct fault at_jumps[] = {
+    {jump, 10}, {step_server, 10}, {kill_and_start, 5}, {end_one, 5}, {NULL, 0}};
+static const struct fault at_refusals[] = {
+    {refuse, 10}, {kill_and_start, 5}, {end_one, 5}, {stop_one, 1}, {NULL, 0}};
+static const struct fault at_sentinels[] = {
+    {master_fails, 5}, {sentinel_is_away, 10}, {sentinel_is_wrong, 10},
+    {kill_one, 10},    {end_one, 10},          {kill_and_start, 10},
+    {lose_run, 3},     {cut_long, 3},          {NULL, 0}};
+static const struct fault at_names[] = {
+    {master_fails, 5},    {name_is_lost, 5}, {kill_one, 10}, {end_one, 10},
+    {kill_and_start, 10}, {lose_run, 3},     {cut_long, 3},  {NULL, 0}};
+static const struct fault at_upgrades[] = {
+    {upgrade_host, 20}, {kill_and_start, 10}, {end_one, 10}, {end_beside, 5},
+    {kill_one, 10},     {stop_one, 3},        {cut_long, 3}, {restart_soon, 3},
+    {flush, 1},         {lose_run, 2},        {NULL, 0}};
 static const struct fault at_limits[] = {{half_away, 1}, {NULL, 0}};
 
 static const struct world {
@@ -104,8 +133,16 @@ static const struct world {
      .wire = WIRE_SHORT,
      .begins = sentinels_begin,
      .store = "redis+sentinel://server-3:26379,server-4:26379/mymaster"},
-    {.name = "names", .fault = at_names, .between = 30 * SECOND, .wire = WIRE_SHORT, .begins = names_begin},
-    {.name = "upgrades", .fault = at_upgrades, .between = 20 * SECOND, .wire = WIRE_SHORT, .two_builds = true},
+    {.name = "names",
+     .fault = at_names,
+     .between = 30 * SECOND,
+     .wire = WIRE_SHORT,
+     .begins = names_begin},
+    {.name = "upgrades",
+     .fault = at_upgrades,
+     .between = 20 * SECOND,
+     .wire = WIRE_SHORT,
+     .two_builds = true},
     {.name = "successors", .fault = at_successors, .between = 5 * SECOND},
     {.name = "steps", .fault = in_steps, .between = 5 * SECOND},
     {.name = "restarts", .fault = at_restarts, .between = 60 * SECOND, .wire = WIRE_LONG},
@@ -115,14 +152,23 @@ static const struct world {
      .wire = WIRE_LONG,
      .begins = cluster_begins,
      .store = "redis+cluster://server-1:6379,server-2:6379,server-3:6379"},
-    {.name = "replica", .fault = at_replica, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = replica_begins},
+    {.name = "replica",
+     .fault = at_replica,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = replica_begins},
     {.name = "oldcopy",
      .fault = at_old_copy,
      .between = 30 * SECOND,
      .wire = WIRE_LONG,
      .notices = true,
-     .breaks = "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
-    {.name = "masters", .fault = at_masters, .between = 30 * SECOND, .wire = WIRE_LONG, .begins = masters_begin},
+     .breaks =
+         "A script runs as a whole; only scripts write the app's hash; nobody puts an old copy into a running server"},
+    {.name = "masters",
+     .fault = at_masters,
+     .between = 30 * SECOND,
+     .wire = WIRE_LONG,
+     .begins = masters_begin},
     {.name = "replaced", .fault = at_replaced, .between = 30 * SECOND, .begins = replaced_begins},
     {.name = "superseded",
      .fault = at_masters,
@@ -137,14 +183,18 @@ bool world_notices;
 
 /* All faults, of worlds and of kinds. */
 #define FAULTS(X) \
-    X(kill_one), X(end_one), X(end_briefly), X(end_beside), X(kill_and_start), X(stop_one), X(step_clock), X(cut_long), \
-        X(cut_short), X(cut_to_the_brink), X(end_cut_off), X(lose_power), X(lose_run), X(disk_hangs), X(end_with_disk), \
-        X(disk_is_slow), X(disk_fails), X(open_no_files), X(copy_machine), X(deny), X(restart_with_data), X(restart_soon), \
-        X(restart_late), X(restart_without), X(save), X(flush), X(fail_over), X(put_back), X(reach_replica), X(split), \
-        X(behind_and_empty), X(half_away), X(start_over), X(fall_silent), X(cluster_moves), X(cluster_fails_over), \
-        X(cluster_raises_epoch), X(cluster_owner_restarts), X(exchange_numbers), X(one_is_away), X(end_in_step), X(end_in_open), \
-        X(end_in_exchange), X(end_in_close), X(kill_for_successor), X(evict_registrations), X(jump), X(step_server), X(refuse), \
-        X(upgrade_host), X(change_password), X(master_fails), X(sentinel_is_away), X(sentinel_is_wrong), X(name_is_lost)
+    X(kill_one), X(end_one), X(end_briefly), X(end_beside), X(kill_and_start), X(stop_one), \
+        X(step_clock), X(cut_long), X(cut_short), X(cut_to_the_brink), X(end_cut_off), \
+        X(lose_power), X(lose_run), X(disk_hangs), X(end_with_disk), X(disk_is_slow), \
+        X(disk_fails), X(open_no_files), X(copy_machine), X(deny), X(restart_with_data), \
+        X(restart_soon), X(restart_late), X(restart_without), X(save), X(flush), X(fail_over), \
+        X(put_back), X(reach_replica), X(split), X(behind_and_empty), X(half_away), X(start_over), \
+        X(fall_silent), X(cluster_moves), X(cluster_fails_over), X(cluster_raises_epoch), \
+        X(cluster_owner_restarts), X(exchange_numbers), X(one_is_away), X(end_in_step), \
+        X(end_in_open), X(end_in_exchange), X(end_in_close), X(kill_for_successor), \
+        X(evict_registrations), X(jump), X(step_server), X(refuse), X(upgrade_host), \
+        X(change_password), X(master_fails), X(sentinel_is_away), X(sentinel_is_wrong), \
+        X(name_is_lost)
 #define NAMED(f) \
     { #f, f }
 static const struct named {

@@ -2,8 +2,9 @@
 /*
  * files.c - each host has a tree of files in memory.
  *
- * /run and /proc are a tmpfs, /state is on a disk. The bytes of all files lie in one memory file, an extent of it each, so that
- * a mapping of one can be a real one: loads and stores of the library need no help.
+ * /run and /proc are a tmpfs, /state is on a disk. The bytes of all files lie in one memory file,
+ * an extent of it each, so that a mapping of one can be a real one: loads and stores of the library
+ * need no help.
  */
 #include "sim.h"
 
@@ -63,7 +64,12 @@ char *node_bytes(struct node *n) {
 
 struct node *node_new(struct host *h, mode_t mode, bool tmp) {
     struct node *n = memory(sizeof *n);
-    *n = (struct node){.mode = mode, .inode = ++inodes, .dev = h->dev + tmp, .tmp = tmp, .extent = -1, .born_ns = wall_ns(h)};
+    *n = (struct node){.mode = mode,
+                       .inode = ++inodes,
+                       .dev = h->dev + tmp,
+                       .tmp = tmp,
+                       .extent = -1,
+                       .born_ns = wall_ns(h)};
     return n;
 }
 

@@ -55,7 +55,8 @@ void node_put(struct node *n);
 struct entry *entry_find(const struct names *names, const char *name, size_t len);
 void entry_add(struct node *dir, const char *name, size_t len, struct node *n);
 void entry_drop(struct node *dir, struct entry *e);
-/* Where a path leads to, from a directory or the root. The last name and its directory are there, too, if that one exists. */
+/* Where a path leads to, from a directory or the root. The last name and its directory are there,
+ * too, if that one exists. */
 struct place {
     struct node *dir, *node;
     const char *name;

@@ -2,8 +2,8 @@
 /*
  * fleet.c - what the processes of a host do with the library.
  *
- * A process opens a generator, draws IDs for a while, and closes it. Then it ends, or opens another one. Each host keeps as many
- * processes as it should have.
+ * A process opens a generator, draws IDs for a while, and closes it. Then it ends, or opens another
+ * one. Each host keeps as many processes as it should have.
  */
 #include "kinds.h"
 
@@ -48,8 +48,8 @@ static void end(void) {
 }
 
 /*
- * The parent goes on; the child draws for a while, and ends with or without a close. A lane has a run at the fork, and both draw
- * within its tick.
+ * The parent goes on; the child draws for a while, and ends with or without a close. A lane has a
+ * run at the fork, and both draw within its tick.
  */
 static void family(struct drawer *d) {
     if (!has_kind("fork") || !chance(chances(), FORKS))
@@ -63,7 +63,8 @@ static void family(struct drawer *d) {
         note("forked process %d", pid);
         return;
     }
-    d->seen.got_at = d->seen_of_lane.got_at = d->seen.opened_at = d->seen_of_lane.opened_at = now_ns;
+    d->seen.got_at = d->seen_of_lane.got_at = d->seen.opened_at = d->seen_of_lane.opened_at =
+        now_ns;
     draw(d, now_ns + any_time(settings.life_ns));
     if (is_told() || chance(chances(), CLOSES)) {
         drawer_end(d);
@@ -74,7 +75,8 @@ static void family(struct drawer *d) {
     end();
 }
 
-/* ---- threads beside the first one ------------------------------------------------------------- */
+/* ---- threads beside the first one
+ * ------------------------------------------------------------- */
 
 struct helper {
     sfid *g;
@@ -100,7 +102,8 @@ static unsigned helpers_begin(struct helper h[HELPERS], const struct drawer *fir
     return n;
 }
 
-/* ---- a life -------------------------------------------------------------------------------------- */
+/* ---- a life
+ * -------------------------------------------------------------------------------------- */
 
 /* One life of a generator; false if it could not be opened. */
 static bool live(int64_t wants_since) {
@@ -137,7 +140,8 @@ static void *process_main(void *arg) {
     return arg;
 }
 
-/* ---- the fleet -------------------------------------------------------------------------------- */
+/* ---- the fleet
+ * -------------------------------------------------------------------------------- */
 
 void fleet_start(int where, int64_t at) { process_start(where, process_main, NULL, at); }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* host_faults.c - what befalls hosts, their disks and their processes. The numbers come from the faults' stream (faults.c). */
+/* host_faults.c - what befalls hosts, their disks and their processes. The numbers come from the
+ * faults' stream (faults.c). */
 #include "host_faults.h"
 #include "sim.h"
 
@@ -24,7 +25,11 @@ struct process *any_process(const struct host *h) {
                 chosen = n - 1;
         }
     argument_is_called("process");
-    return n == 0 ? NULL : there[acting ? (uint64_t)event_argument(ARGUMENT_COUNT, (int64_t)chosen, (int64_t)n) : chosen];
+    return n == 0
+               ? NULL
+               : there[acting
+                           ? (uint64_t)event_argument(ARGUMENT_COUNT, (int64_t)chosen, (int64_t)n)
+                           : chosen];
 }
 
 void kill_all(const struct host *h) {
@@ -48,7 +53,8 @@ void kill_one(void) {
     kills++;
 }
 
-/* What is told to end and has not ended when its time is over is killed, as service managers do; here or there it starts again. */
+/* What is told to end and has not ended when its time is over is killed, as service managers do;
+ * here or there it starts again. */
 struct term {
     int place;
     unsigned born;
@@ -123,14 +129,16 @@ static void stop_for(int64_t ns) {
 void stop_one(void) { stop_for(250 * SECOND); }
 
 /*
- * With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server takes it. Without a server the
- * clocks of two hosts may differ by the skew budget.
+ * With the drift of an hour and the step of a server it stays below max_skew_ms, so that the server
+ * takes it. Without a server the clocks of two hosts may differ by the skew budget.
  */
 void step_clock(void) {
     struct host *h = any_host();
-    const int64_t before = h->offset_ns, most = has_kind("ordinal") ? terms.skew - 800 * MS : 2400 * MS;
+    const int64_t before = h->offset_ns,
+                  most = has_kind("ordinal") ? terms.skew - 800 * MS : 2400 * MS;
     h->offset_ns = any_ns(most) - most / 2;
-    cause_begins(CAUSE_CLOCK, number_of(h), now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
+    cause_begins(CAUSE_CLOCK, number_of(h),
+                 now_ns + (before > h->offset_ns ? before - h->offset_ns : 0));
 }
 
 static void cut_for(int64_t ns) {
@@ -155,20 +163,23 @@ void cut_short(void) {
 
 void host_faults_bounds(void) { bound_print("last-pause", LAST_PAUSE); }
 
-/* For W - H - D - 0.5 s: this costs nothing, but for newcomers, who wait, and whose first window may be a short one. */
+/* For W - H - D - 0.5 s: this costs nothing, but for newcomers, who wait, and whose first window
+ * may be a short one. */
 void cut_to_the_brink(void) {
     struct host *h = any_host();
     if (settings.life_ns < (int64_t)(settings.hours * 3600) * SECOND)
         broken("the world brink wants processes that outlive it, and --life= so many seconds");
     if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window)
         return;
-    h->cut_till = now_ns + terms.window - terms.heartbeat - terms.deadline - LAST_PAUSE - ARRIVES_BY;
+    h->cut_till =
+        now_ns + terms.window - terms.heartbeat - terms.deadline - LAST_PAUSE - ARRIVES_BY;
     note("host %d is cut off for as long as costs nothing", number_of(h));
 }
 
 static void end_there(void *arg) { end_on(arg, 10 * SECOND); }
 
-/* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then tried again. */
+/* Each renewal that is due meanwhile is under way for as long as an exchange may take, and then
+ * tried again. */
 void end_cut_off(void) {
     struct host *h = any_host();
     if (wire_is_stated())

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * kernel.c - the simulator beside the kernel: runs the program of tests/proc/kernel.c, joined as the library is, and prints what it
- * prints. What it asks of a system beside the library's calls (tests/support/system.h) is here. Behind it, a loss of power.
+ * kernel.c - the simulator beside the kernel: runs the program of tests/proc/kernel.c, joined as
+ * the library is, and prints what it prints. What it asks of a system beside the library's calls
+ * (tests/support/system.h) is here. Behind it, a loss of power.
  */
 #include "sim.h"
 
@@ -95,7 +96,8 @@ IMPORT(bool, system_is_layered, void) { return false; }
 IMPORT(struct sockaddr_in, system_server, int how) {
     here()->cut_till = how == 2 ? now_ns + SECOND : now_ns;
     server[0].down_till = how == 1 ? now_ns + SECOND : now_ns;
-    return (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons(6379), .sin_addr.s_addr = htonl(0x0a000001)};
+    return (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons(6379), .sin_addr.s_addr = htonl(0x0a000001)};
 }
 
 /* ---- the run ------------------------------------------------------------------------ */

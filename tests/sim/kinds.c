@@ -14,7 +14,8 @@
  *   ordinal the pid is the number in the host's name, store "ordinal:"; now and then two hosts exchange theirs, and lose all else
  *   wide    IDs are UUIDs of version 7
  *   flake, awsflake  IDs are of these wide layouts; the worker is the host
- *   pool    several servers, each with pids of its own; where no server forgets, one at a time is away, which costs nothing
+ *   pool    several servers, each with pids of its own; where no server forgets, one at a time is
+ *           away, which costs nothing
  *   mixed   programs of the Rust crate lease from the same server, in the default layout
  *   twins   all hosts have one machine ID
  *   kept    with brief: a short pid is kept, too, keep_pid
@@ -22,7 +23,8 @@
  *   spoilt  some answers of servers have a pid or a limit that no server can grant
  *   auth    each connection begins with a password, which is changed now and then (refusals.c)
  *   lanes   several threads of a process draw, each from a lane of its own, too
- *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits with a position in hand
+ *   batch   ticks have 1024 IDs, and now and then a process uses up more than one, so that it waits
+ *           with a position in hand
  */
 #include "kinds.h"
 #include "steps.h"
@@ -30,7 +32,8 @@
 #define BETWEEN_MOVES (300 * SECOND)
 #define LONGEST_AWAY (400 * SECOND)
 #define SMALL "42:11:10/1s"
-enum { LONG_RUN = 700, BATCH = 1024 + 64 };        /* more IDs than a run of a lane ever has; more than a tick has */
+/* more IDs than a run of a lane ever has; more than a tick has */
+enum { LONG_RUN = 700, BATCH = 1024 + 64 };
 enum { LONG_RUNS = 4, USE_UP = 20, GUESTS = 600 }; /* how often in a thousand calls, and opens */
 enum { POOL = 3 };
 
@@ -68,7 +71,9 @@ bool has_kind(const char *name) {
 
 static bool has_workers(void) { return has_kind("flake") || has_kind("awsflake"); }
 
-bool kind_has_servers(void) { return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal") && !has_workers(); }
+bool kind_has_servers(void) {
+    return !has_kind("local") && !has_kind("fixed") && !has_kind("ordinal") && !has_workers();
+}
 
 unsigned kind_seq_bits(void) { return has_kind("batch") ? 10 : 17; }
 
@@ -96,8 +101,9 @@ static const char *pool(void) {
     static char text[POOL * 60];
     size_t n = (size_t)snprintf(text, sizeof text, "pool:");
     for (unsigned i = 0; i < POOL; i++)
-        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@server-%u:6379", i ? " " : "",
-                              settings.pids * i / POOL, settings.pids * (i + 1) / POOL - 1, i, i + 1);
+        n += (size_t)snprintf(text + n, sizeof text - n, "%s%u-%u=redis://user%u:x@server-%u:6379",
+                              i ? " " : "", settings.pids * i / POOL,
+                              settings.pids * (i + 1) / POOL - 1, i, i + 1);
     return text;
 }
 
@@ -108,7 +114,10 @@ static const char *store(void) {
         return "redis://server-1:6379?registration=mixed";
     if (has_kind("auth"))
         return "redis://fleet@server-1:6379?password_file=/etc/secret";
-    return has_kind("ordinal") ? "ordinal:" : has_kind("local") ? "local" : world_store ? world_store : "redis://server-1:6379";
+    return has_kind("ordinal") ? "ordinal:"
+           : has_kind("local") ? "local"
+           : world_store       ? world_store
+                               : "redis://server-1:6379";
 }
 
 static sfid_options options_of_kind(void) {
@@ -164,7 +173,8 @@ void bounds_print(void) {
     host_faults_bounds();
 }
 
-/* ---- numbers that move --------------------------------------------------------------------------- */
+/* ---- numbers that move
+ * --------------------------------------------------------------------------- */
 
 static void take_down(struct host *h) {
     kill_all(h);
@@ -198,7 +208,8 @@ static void numbers_begin(void) {
         at_time(now_ns + up_to(&streams.faults, BETWEEN_MOVES), numbers_move, NULL);
 }
 
-/* ---- a pool that lacks a server ------------------------------------------------------------------- */
+/* ---- a pool that lacks a server
+ * ------------------------------------------------------------------- */
 
 static int64_t back_at;
 
@@ -218,7 +229,8 @@ static void pool_begin(void) {
     servers = POOL;
     if (events_are_played())
         return;
-    if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 || strcmp(settings.world, "host") == 0)
+    if (strcmp(settings.world, "none") == 0 || strcmp(settings.world, "harmless") == 0 ||
+        strcmp(settings.world, "host") == 0)
         at_time(now_ns + 2 * (terms.window + terms.skew), go_away, NULL);
 }
 
@@ -252,14 +264,16 @@ sfid *kind_open(int64_t wants_since) {
     const bool fixed = has_kind("fixed") || has_kind("ordinal");
     me->process->fixed.pid = has_kind("ordinal") ? here()->number : o.pid;
     me->process->fixed.is = PID_WANTED;
-    const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(), first = nobody_shares();
+    const bool taken = fixed && fixed_is_taken(false), alone = guest_finds_none(),
+               first = nobody_shares();
     opens++;
     me->process->opens++;
     opens_of_second += me->process->build;
     const int rc = lib.open(&g, &o);
     if (rc < 0) {
         opens_failed++;
-        if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) && !(rc == SFID_ELEASE && (alone || guest_finds_none())))
+        if (!(rc == SFID_EBUSY && (taken || fixed_is_taken(false))) &&
+            !(rc == SFID_ELEASE && (alone || guest_finds_none())))
             check_open_failed(wants_since, rc, lib.last_error(g));
         lib.close(g);
         check_remains();
@@ -294,7 +308,9 @@ void kind_close(sfid *g) {
 
 /* ---- a thread that draws --------------------------------------------------------------------- */
 
-unsigned kind_helpers(void) { return has_kind("lanes") ? (unsigned)below(chances(), HELPERS + 1) : 0; }
+unsigned kind_helpers(void) {
+    return has_kind("lanes") ? (unsigned)below(chances(), HELPERS + 1) : 0;
+}
 
 void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
     *d = (struct drawer){.g = g,
@@ -308,7 +324,8 @@ void drawer_begin(struct drawer *d, sfid *g, int64_t *newest) {
 
 void drawer_end(struct drawer *d) { lib.lane_close(d->lane); }
 
-/* Ticks are short: all draw in the first one of a second by their clock, so that IDs of one second meet. */
+/* Ticks are short: all draw in the first one of a second by their clock, so that IDs of one second
+ * meet. */
 void drawer_meet(void) {
     if (is_wide())
         nap(SECOND - wall_ns(here()) % SECOND);

@@ -10,10 +10,12 @@
 #define RUN_DIR "/run/sfid"
 #define STATE_DIR "/state/sfid"
 
-/* Functions of the library: of the build that the process has whose turn it is, or else of the first one. */
+/* Functions of the library: of the build that the process has whose turn it is, or else of the
+ * first one. */
 extern struct library {
     int (*open)(sfid **, const sfid_options *);
-    int64_t (*next)(sfid *), (*try_next)(sfid *), (*next_n)(sfid *, int64_t *, size_t), (*pid)(const sfid *);
+    int64_t (*next)(sfid *), (*try_next)(sfid *), (*next_n)(sfid *, int64_t *, size_t),
+        (*pid)(const sfid *);
     void (*close)(sfid *);
     const char *(*last_error)(const sfid *);
     int (*next_wide)(sfid *, sfid_wide *), (*try_next_wide)(sfid *, sfid_wide *);

@@ -2,8 +2,9 @@
 /*
  * maps.c - mappings are real ones, so that loads and stores of the library need no help.
  *
- * A shared mapping shows an extent of the memory file; it keeps the open file description, and so the locks. A word in it has
- * one key for all who map it. A private mapping belongs to a process: its bytes are saved while a relative is there.
+ * A shared mapping shows an extent of the memory file; it keeps the open file description, and so
+ * the locks. A word in it has one key for all who map it. A private mapping belongs to a process:
+ * its bytes are saved while a relative is there.
  */
 #include "sim.h"
 
@@ -17,7 +18,9 @@ static char *next_at = MAPS_AT;
 
 static size_t whole_pages(size_t n) { return (n + PAGE - 1) & ~(size_t)(PAGE - 1); }
 
-static bool holds(const struct mapping *m, const char *at) { return m->len && at >= m->at && at < m->at + m->len; }
+static bool holds(const struct mapping *m, const char *at) {
+    return m->len && at >= m->at && at < m->at + m->len;
+}
 
 static struct mapping *free_place(struct process *p) {
     for (int i = 0; i < MAPPINGS; i++)
@@ -98,12 +101,14 @@ void maps_end(struct process *p) {
     }
 }
 
-/* ---- making ----------------------------------------------------------------------------------- */
+/* ---- making
+ * ----------------------------------------------------------------------------------- */
 
 /* At its address, as the kernel's mapping. */
 static void show(const struct mapping *m) {
     const int fd = m->kind == MAP_SHARING ? store_fd : -1;
-    const int flags = MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
+    const int flags =
+        MAP_FIXED | (fd >= 0 ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE);
     if (mmap(m->at, m->len, m->prot, flags, fd, fd >= 0 ? m->extent * EXTENT : 0) != m->at)
         broken("a mapping of %zu bytes does not fit", m->len);
 }
@@ -168,7 +173,8 @@ IMPORT(void *, mremap, void *old, size_t old_len, size_t len, int flags, ...) {
     __builtin_va_end(ap);
     struct mapping *m = map_at(old);
     len = whole_pages(len);
-    if (m == NULL || m->at != old || m->len != len || whole_pages(old_len) != len || !(flags & MREMAP_FIXED))
+    if (m == NULL || m->at != old || m->len != len || whole_pages(old_len) != len ||
+        !(flags & MREMAP_FIXED))
         broken("this mremap is not simulated");
     clear(me->process, to, len);
     m->at = to;
@@ -211,14 +217,15 @@ IMPORT(int, msync, void *at, size_t len, int flags) {
 /* The kernel copies, but not where the file behind a mapping has ended. */
 static bool has_ended(const void *at, size_t len) {
     const struct mapping *m = map_at(at);
-    if (m == NULL || m->file == NULL || (const char *)at + len <= m->at + whole_pages((size_t)m->file->node->size))
+    if (m == NULL || m->file == NULL ||
+        (const char *)at + len <= m->at + whole_pages((size_t)m->file->node->size))
         return false;
     errno = EFAULT;
     return true;
 }
 
-IMPORT(ssize_t, process_vm_readv, pid_t pid, const struct iovec *to, unsigned long n, const struct iovec *from, unsigned long m,
-       unsigned long flags) {
+IMPORT(ssize_t, process_vm_readv, pid_t pid, const struct iovec *to, unsigned long n,
+       const struct iovec *from, unsigned long m, unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
     if (has_ended(from->iov_base, from->iov_len))
@@ -227,8 +234,8 @@ IMPORT(ssize_t, process_vm_readv, pid_t pid, const struct iovec *to, unsigned lo
     return (ssize_t)to->iov_len;
 }
 
-IMPORT(ssize_t, process_vm_writev, pid_t pid, const struct iovec *from, unsigned long n, const struct iovec *to, unsigned long m,
-       unsigned long flags) {
+IMPORT(ssize_t, process_vm_writev, pid_t pid, const struct iovec *from, unsigned long n,
+       const struct iovec *to, unsigned long m, unsigned long flags) {
     (void)pid, (void)n, (void)m, (void)flags;
     point(100);
     if (has_ended(to->iov_base, to->iov_len))
@@ -237,13 +244,15 @@ IMPORT(ssize_t, process_vm_writev, pid_t pid, const struct iovec *from, unsigned
     return (ssize_t)from->iov_len;
 }
 
-/* ---- words --------------------------------------------------------------------------------------- */
+/* ---- words
+ * --------------------------------------------------------------------------------------- */
 
 uint64_t word_key(const void *at, enum key_kind kind) {
     const struct mapping *m = map_at(at);
     if (m && m->kind == MAP_SHARING)
         return key_of((uint64_t)(m->extent * EXTENT + ((const char *)at - m->at)), kind);
-    return key_of((uint64_t)(uintptr_t)at ^ (uint64_t)me->process->born << 48, kind == KEY_SHARED_WORD ? KEY_OWN_WORD : kind);
+    return key_of((uint64_t)(uintptr_t)at ^ (uint64_t)me->process->born << 48,
+                  kind == KEY_SHARED_WORD ? KEY_OWN_WORD : kind);
 }
 
 char *shared_bytes(const struct process *p, const char *at) {
@@ -253,7 +262,8 @@ char *shared_bytes(const struct process *p, const char *at) {
     return NULL;
 }
 
-/* A file in the run directory that has a share of its lock. What is left of a closed generator has none. */
+/* A file in the run directory that has a share of its lock. What is left of a closed generator has
+ * none. */
 static bool is_page(const struct mapping *m) {
     if (m->len == 0 || m->kind != MAP_SHARING || m->file == NULL || !m->file->node->tmp)
         return false;
@@ -279,7 +289,8 @@ bool has_page(const struct process *p) {
     return false;
 }
 
-/* ---- families -------------------------------------------------------------------------------------- */
+/* ---- families
+ * -------------------------------------------------------------------------------------- */
 
 void maps_fork(struct process *child) {
     for (int i = 0; i < MAPPINGS; i++) {
@@ -301,7 +312,8 @@ void maps_fork(struct process *child) {
 static bool is_common(const struct mapping *m, const struct process *p) {
     for (int i = 0; p && m->kind == MAP_SHARING && i < MAPPINGS; i++) {
         const struct mapping *o = &p->map[i];
-        if (o->len == m->len && o->at == m->at && o->kind == m->kind && o->extent == m->extent && o->prot == m->prot)
+        if (o->len == m->len && o->at == m->at && o->kind == m->kind && o->extent == m->extent &&
+            o->prot == m->prot)
             return true;
     }
     return false;

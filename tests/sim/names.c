@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* names.c - directories: names that are made, moved and removed, what a directory lists, and who has locks. */
+/* names.c - directories: names that are made, moved and removed, what a directory lists, and who
+ * has locks. */
 #include "sim.h"
 
 #include <dirent.h>
@@ -121,7 +122,8 @@ IMPORT(struct dirent *, readdir, DIR *dir) {
     if (n == NULL || l->next >= n->names.n)
         return NULL;
     const struct entry *e = &n->names.entry[l->next++];
-    l->entry = (struct dirent){.d_ino = e->node->inode, .d_type = S_ISDIR(e->node->mode) ? DT_DIR : DT_REG};
+    l->entry = (struct dirent){.d_ino = e->node->inode,
+                               .d_type = S_ISDIR(e->node->mode) ? DT_DIR : DT_REG};
     strcpy(l->entry.d_name, e->name);
     return &l->entry;
 }
@@ -134,7 +136,8 @@ IMPORT(int, closedir, DIR *dir) {
     return rc;
 }
 
-/* ---- /proc/locks --------------------------------------------------------------------------------- */
+/* ---- /proc/locks
+ * --------------------------------------------------------------------------------- */
 
 static bool has_lock(const struct file *f) {
     if (f == NULL || f->node == NULL)
@@ -158,11 +161,13 @@ static void list_file(struct list *l, const struct file *f) {
         if (l->listed[i] == f)
             return;
     l->listed[l->n++] = f;
-    fprintf(l->out, "%u: FLOCK  ADVISORY  %s %d %02x:%02x:%" PRIu64 " 0 EOF\n", l->n, f->node->exclusive == f ? "WRITE" : "READ",
-            f->pid, f->node->dev >> 8, f->node->dev & 0xff, f->node->inode);
+    fprintf(l->out, "%u: FLOCK  ADVISORY  %s %d %02x:%02x:%" PRIu64 " 0 EOF\n", l->n,
+            f->node->exclusive == f ? "WRITE" : "READ", f->pid, f->node->dev >> 8,
+            f->node->dev & 0xff, f->node->inode);
 }
 
-/* In memory: if the process is killed before it closes it, no descriptor of the simulator is lost. */
+/* In memory: if the process is killed before it closes it, no descriptor of the simulator is
+ * lost. */
 IMPORT(FILE *, fopen, const char *path, const char *mode) {
     (void)mode;
     point(300);

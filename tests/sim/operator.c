@@ -2,12 +2,14 @@
 /*
  * operator.c - what an operator does by hand: all processes of the app are ended, then `sfid init`.
  *
- * What that states is true here: no process runs, and until what was left on the hosts has run out every host reaches the server,
- * and the server forgets nothing more. Some of what runs was told to end, some was killed. The server may have forgotten the app
- * before. Of what may be granted at once a part is what a host has left, and wants to take up again.
+ * What that states is true here: no process runs, and until what was left on the hosts has run out
+ * every host reaches the server, and the server forgets nothing more. Some of what runs was told to
+ * end, some was killed. The server may have forgotten the app before. Of what may be granted at
+ * once a part is what a host has left, and wants to take up again.
  *
- * Or a host gets the other build of the library: processes that run keep theirs, which is the first one at first. Some hosts start
- * all of theirs again at once, in others both builds are side by side for long. A host may get the first one back.
+ * Or a host gets the other build of the library: processes that run keep theirs, which is the first
+ * one at first. Some hosts start all of theirs again at once, in others both builds are side by
+ * side for long. A host may get the first one back.
  */
 #include "sim.h"
 
@@ -39,7 +41,8 @@ static void init(void *arg) {
 
 void start_over(void) {
     struct stream *dice = &streams.faults;
-    if (servers > 1 || has_kind("mixed") || wire_is_stated()) /* programs of the crate are not ended */
+    /* programs of the crate are not ended */
+    if (servers > 1 || has_kind("mixed") || wire_is_stated())
         return;
     wants_init = true;
     wire_good_till = now_ns + terms.window + terms.skew + 20 * SECOND;

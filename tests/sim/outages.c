@@ -1,25 +1,30 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * outages.c - how long holders go on whose server is away, and how soon they are back: a table, by how far their clocks are ahead
- * of the server's, by how it is away, and by when that begins. Beside each figure stands what is promised.
+ * outages.c - how long holders go on whose server is away, and how soon they are back: a table, by
+ * how far their clocks are ahead of the server's, by how it is away, and by when that begins.
+ * Beside each figure stands what is promised.
  *
- * A round is one way and one beginning, for a host of each offset. The server is away until every window has ended. With a longer
- * gap than a round (--gap) nobody draws before it is away: a promise does not depend on who calls.
+ * A round is one way and one beginning, for a host of each offset. The server is away until every
+ * window has ended. With a longer gap than a round (--gap) nobody draws before it is away: a
+ * promise does not depend on who calls.
  */
 #include "kinds.h"
 
-#define GAP SECOND            /* between two IDs of one that is at work */
-#define ROUND (1450 * SECOND) /* by then each has renewed often enough, and the longest window has ended */
-#define AFTER (700 * SECOND)  /* longer than W + S */
-#define PAUSE (10 * SECOND)   /* RETRY_LONGEST_MS of src/lease/store_redis.c */
-#define LATE_BY (3 * SECOND)  /* an answer that nobody waits for any more */
+#define GAP SECOND /* between two IDs of one that is at work */
+/* by then each has renewed often enough, and the longest window has ended */
+#define ROUND (1450 * SECOND)
+#define AFTER (700 * SECOND) /* longer than W + S */
+#define PAUSE (10 * SECOND)  /* RETRY_LONGEST_MS of src/lease/store_redis.c */
+#define LATE_BY (3 * SECOND) /* an answer that nobody waits for any more */
 enum { OFFSETS = 8, RENEWED = 2 };
 
-static const int64_t offsets[OFFSETS] = {-240, -60, 0, 5, 12, 30, 120, 240}; /* seconds, where the window has the default 600 */
+/* seconds, where the window has the default 600 */
+static const int64_t offsets[OFFSETS] = {-240, -60, 0, 5, 12, 30, 120, 240};
 enum way { REFUSED, SILENT, SLOW, EMPTY, WAYS };
 enum beginning { OPENED, BEFORE_FIRST, AFTER_ONE, BEFORE_ONE, BEGINNINGS };
 static const char *const ways[] = {"refused", "silent", "slow", "empty"};
-static const char *const beginnings[] = {"just opened", "before the first renewal", "after a renewal", "before a renewal"};
+static const char *const beginnings[] = {"just opened", "before the first renewal",
+                                         "after a renewal", "before a renewal"};
 
 static enum way way;
 static enum beginning beginning;
@@ -27,7 +32,8 @@ static int64_t back_at;
 static unsigned missed;
 static struct cell {
     unsigned renewals;
-    int64_t away_at, last, first; /* the last ID before a call fails, the first behind that; 0: not yet */
+    /* the last ID before a call fails, the first behind that; 0: not yet */
+    int64_t away_at, last, first;
     bool failed;
 } cell[OFFSETS];
 
@@ -53,7 +59,8 @@ static bool is_brief(int64_t ahead) {
 static int64_t too_far(int64_t brief) { return brief / 2; }
 
 static int64_t waits_as_newcomer(int64_t ahead) {
-    return (terms.brief == 0 || ahead > too_far(terms.brief) ? terms.window : terms.brief) + terms.skew;
+    return (terms.brief == 0 || ahead > too_far(terms.brief) ? terms.window : terms.brief) +
+           terms.skew;
 }
 
 void outages_bounds(void) {
@@ -62,11 +69,13 @@ void outages_bounds(void) {
     bound_print("too-far-of-w", too_far(SECOND));
     bound_print("a-window-outlasts", whole);
     bound_print("short-outlasts", outlasts(terms.brief, terms.brief / 3, 0));
-    bound_print("free-of-h", SECOND - (whole - outlasts(terms.window, h, h)) / MS * SECOND / (h / MS));
+    bound_print("free-of-h",
+                SECOND - (whole - outlasts(terms.window, h, h)) / MS * SECOND / (h / MS));
 }
 
 static int64_t promised_last(int64_t ahead) {
-    return is_brief(ahead) ? outlasts(terms.brief, terms.brief / 3, ahead) : outlasts(terms.window, terms.heartbeat, ahead);
+    return is_brief(ahead) ? outlasts(terms.brief, terms.brief / 3, ahead)
+                           : outlasts(terms.window, terms.heartbeat, ahead);
 }
 
 /* A tick because q is rounded up, and one because nothing is granted in it. */
@@ -184,17 +193,20 @@ static void rest_of(void) {
 /* The table goes on. */
 static void misses(const char *what, int h) {
     missed++;
-    excuse("%s: %s, %s, %+" PRId64 " s", what, ways[way], beginnings[beginning], offset_of(h) / SECOND);
+    excuse("%s: %s, %s, %+" PRId64 " s", what, ways[way], beginnings[beginning],
+           offset_of(h) / SECOND);
 }
 
 static void says(int h) {
     const struct cell *c = &cell[h];
     const int64_t ahead = offset_of(h), last = c->last - c->away_at, first = c->first - back_at;
     const int64_t least_last = promised_last(ahead), most_first = promised_first(ahead);
-    printf("%-7s %-24s %+5" PRId64 " s: the last ID %5.1f s after it is away, promised %5.1f; the first %5.1f s after it is back, "
-           "promised %5.1f\n",
-           ways[way], beginnings[beginning], offset_of(h) / SECOND, (double)last / 1e9, (double)least_last / 1e9,
-           (double)first / 1e9, (double)most_first / 1e9);
+    printf(
+        "%-7s %-24s %+5" PRId64
+        " s: the last ID %5.1f s after it is away, promised %5.1f; the first %5.1f s after it is back, "
+        "promised %5.1f\n",
+        ways[way], beginnings[beginning], offset_of(h) / SECOND, (double)last / 1e9,
+        (double)least_last / 1e9, (double)first / 1e9, (double)most_first / 1e9);
     /* A limit lies up to a tick below the window, and IDs are drawn with pauses. */
     if (!c->failed || last + SECOND + 2 * GAP < least_last)
         misses("TOO SHORT", h);
@@ -223,7 +235,8 @@ void outages_table(void) {
     wire_good_till = FOREVER; /* but for what is done here */
     if (has_kind("mixed")) {
         terms.brief = 0; /* there is no short pid then */
-        /* By a clock that is behind the server's by more than S they repeat IDs: doc/protocol.md, "With the Rust crate". */
+        /* By a clock that is behind the server's by more than S they repeat IDs: doc/protocol.md,
+         * "With the Rust crate". */
         crates_go_to(OFFSETS);
     }
     hosts = OFFSETS + 1;
@@ -233,15 +246,18 @@ void outages_table(void) {
         host_boot(&host[h], false);
     }
     cause_begins(CAUSE_NEW, EVERYWHERE, now_ns);
-    const int64_t began = now_ns, most_first = PAUSE + 2 * terms.deadline + waits_as_newcomer(0) + 2 * SECOND;
+    const int64_t began = now_ns,
+                  most_first = PAUSE + 2 * terms.deadline + waits_as_newcomer(0) + 2 * SECOND;
     rest_of();
-    printf("a new app: the first pid after %.1f s, promised %.1f\n", (double)(known_at - began) / 1e9, (double)most_first / 1e9);
+    printf("a new app: the first pid after %.1f s, promised %.1f\n",
+           (double)(known_at - began) / 1e9, (double)most_first / 1e9);
     if (known_at == 0 || known_at - began > most_first) {
         missed++;
         excuse("TOO LATE: a new app");
     }
     for (way = 0; way < WAYS; way++)
-        for (beginning = way == EMPTY ? BEFORE_ONE : OPENED; beginning < BEGINNINGS && !blamed; beginning++)
+        for (beginning = way == EMPTY ? BEFORE_ONE : OPENED; beginning < BEGINNINGS && !blamed;
+             beginning++)
             play();
     if (missed)
         blame("MISSED: %u", missed);

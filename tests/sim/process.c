@@ -2,12 +2,15 @@
 /*
  * process.c - processes are images that are swapped, and relatives share addresses.
  *
- * The library is loaded once, or two builds of it are (world upgrades): a process has one of them for its life. A process has a copy of its writable statics, a thread one of its thread-local data; whoever has
- * the turn has them in place. A fresh process gets them as they were loaded, which is what exec does. Its heap lies in a space
- * of its own, so that to forget the space is to free all of it: a process may be killed anywhere.
+ * The library is loaded once, or two builds of it are (world upgrades): a process has one of them
+ * for its life. A process has a copy of its writable statics, a thread one of its thread-local
+ * data; whoever has the turn has them in place. A fresh process gets them as they were loaded,
+ * which is what exec does. Its heap lies in a space of its own, so that to forget the space is to
+ * free all of it: a process may be killed anywhere.
  *
- * A forked child shares the space of its parent. When the turn goes from one relative to another, heap, stacks and the mappings
- * that differ are exchanged; shared ones stay. So pointers stay true on both sides, and shared memory is shared.
+ * A forked child shares the space of its parent. When the turn goes from one relative to another,
+ * heap, stacks and the mappings that differ are exchanged; shared ones stay. So pointers stay true
+ * on both sides, and shared memory is shared.
  */
 #include "sim.h"
 
@@ -81,7 +84,8 @@ void library_load(const char *path) {
         broken("%s", dlerror());
     dl_iterate_phdr(find_statics, &map->l_addr);
     if (b->statics == NULL || b->own == NULL || b->own_bytes > OWN_BYTES)
-        broken("%s has %zu bytes of statics, %zu of each thread's", path, b->statics_bytes, b->own_bytes);
+        broken("%s has %zu bytes of statics, %zu of each thread's", path, b->statics_bytes,
+               b->own_bytes);
     b->pristine = memory(b->statics_bytes);
     memcpy(b->pristine, b->statics, b->statics_bytes);
     builds++;
@@ -163,8 +167,9 @@ static struct space *space_take(void) {
         if (s->used)
             continue;
         if (s->at == NULL)
-            s->at = mmap(SPACES_AT + settings.moved + (size_t)i * HEAP, HEAP, PROT_READ | PROT_WRITE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+            s->at =
+                mmap(SPACES_AT + settings.moved + (size_t)i * HEAP, HEAP, PROT_READ | PROT_WRITE,
+                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
         if (s->at == MAP_FAILED)
             broken("no memory for a heap");
         *s = (struct space){.at = s->at, .used = true, .members = 1};
@@ -173,7 +178,8 @@ static struct space *space_take(void) {
     broken("too many families");
 }
 
-/* ---- whose turn it is ------------------------------------------------------------------------- */
+/* ---- whose turn it is
+ * ------------------------------------------------------------------------- */
 
 static void leave_space(struct process *p) {
     p->heap_copy = realloc(p->heap_copy, p->heap_top);
@@ -218,7 +224,8 @@ void process_enter(struct process *p) {
     p->space->resident = p;
 }
 
-/* ---- begin and end --------------------------------------------------------------------------------- */
+/* ---- begin and end
+ * --------------------------------------------------------------------------------- */
 
 static struct process *place_take(void) {
     for (int i = 0; i < PROCESSES; i++)
@@ -229,8 +236,13 @@ static struct process *place_take(void) {
 
 struct process *process_start(int on, void *(*f)(void *), void *arg, int64_t at) {
     struct process *p = place_take();
-    *p = (struct process){
-        .used = true, .pid = ++pids, .born = ++births, .build = host[on].build, .host = on, .parent = 1, .heap_top = HEAP_BEGINS};
+    *p = (struct process){.used = true,
+                          .pid = ++pids,
+                          .born = ++births,
+                          .build = host[on].build,
+                          .host = on,
+                          .parent = 1,
+                          .heap_top = HEAP_BEGINS};
     const struct build *b = build_of(p);
     p->space = space_take();
     p->image = memory(b->statics_bytes);
@@ -288,7 +300,8 @@ struct process *process_twin(struct process *p) {
     return k;
 }
 
-/* ---- fork: the library never calls it; the program that uses it does ----------------------------------- */
+/* ---- fork: the library never calls it; the program that uses it does
+ * ----------------------------------- */
 
 static struct thread *forked;
 

@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * refusals.c - what a server answers in place of what it was asked: errors, and that somebody has to say who he is.
+ * refusals.c - what a server answers in place of what it was asked: errors, and that somebody has
+ * to say who he is.
  *
- * The errors are those of "Redis error messages" (redis.io/docs/latest/develop/reference/errors/) and of src/redis/replies.c. Which
- * commands a server refuses with one differs from error to error; here it refuses scripts, or all.
+ * The errors are those of "Redis error messages" (redis.io/docs/latest/develop/reference/errors/)
+ * and of src/redis/replies.c. Which commands a server refuses with one differs from error to error;
+ * here it refuses scripts, or all.
  *
- * Kind auth: each connection begins with AUTH, and the password lies in a file of each host. It is changed now and then: first the
- * server takes both, then each host has the new one, then the server takes that one alone. This costs nothing. Or the server takes
- * the new one alone at once: whoever connects meanwhile fails until its host has it.
+ * Kind auth: each connection begins with AUTH, and the password lies in a file of each host. It is
+ * changed now and then: first the server takes both, then each host has the new one, then the
+ * server takes that one alone. This costs nothing. Or the server takes the new one alone at once:
+ * whoever connects meanwhile fails until its host has it.
  */
 #include "sim.h"
 
@@ -30,8 +33,10 @@ static const struct refusal {
     /* It passes. */
     {"OOM command not allowed when used memory > 'maxmemory'.", false},
     {"LOADING Redis is loading the dataset in memory", false},
-    {"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.", false},
-    {"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.", false},
+    {"BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE.",
+     false},
+    {"MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk.",
+     false},
     {"NOREPLICAS Not enough good replicas to write.", false},
     {"TRYAGAIN Multiple keys request during rehashing of slot", false},
     {"CLUSTERDOWN The cluster is down", false},
@@ -47,10 +52,12 @@ static const struct refusal {
 void server_refuses(unsigned which, unsigned why, int64_t till) {
     server[which].refuses_till = till;
     server[which].refusal = why;
-    note("server %u answers %.*s until %.3f", which, (int)strcspn(refusal[why].line, " "), refusal[why].line, (double)till / 1e9);
+    note("server %u answers %.*s until %.3f", which, (int)strcspn(refusal[why].line, " "),
+         refusal[why].line, (double)till / 1e9);
 }
 
-/* Where no window ends meanwhile, holders notice nothing but an event; newcomers wait, or are told at once. */
+/* Where no window ends meanwhile, holders notice nothing but an event; newcomers wait, or are told
+ * at once. */
 void refuse(void) {
     static int64_t till;
     if (now_ns < till + terms.window)
@@ -58,18 +65,23 @@ void refuse(void) {
     argument_is_called("error");
     const unsigned why = (unsigned)below(dice, REFUSALS);
     const bool is_short = chance(dice, 500);
-    till = now_ns + any_ns(is_short ? terms.window - terms.heartbeat - 2 * terms.deadline - 10 * SECOND : LONGEST);
+    till =
+        now_ns + any_ns(is_short ? terms.window - terms.heartbeat - 2 * terms.deadline - 10 * SECOND
+                                 : LONGEST);
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, till); /* to newcomers: nobody is granted anything */
     if (!is_short || !has_kind("even"))
         cause_begins(CAUSE_AWAY, EVERYWHERE, till);
     server_refuses(struck, why, till);
 }
 
-static size_t says(char *out, size_t room, const char *line) { return (size_t)snprintf(out, room, "-%s\r\n", line); }
+static size_t says(char *out, size_t room, const char *line) {
+    return (size_t)snprintf(out, room, "-%s\r\n", line);
+}
 
 /* ---- passwords ------------------------------------------------------------------------------- */
 
-static unsigned password = FIRST_PASSWORD; /* the one that counts; the one before counts, too, until then: */
+/* the one that counts; the one before counts, too, until then: */
+static unsigned password = FIRST_PASSWORD;
 static int64_t old_till;
 static bool changes;
 
@@ -88,7 +100,8 @@ void change_password(void) {
     changes = true;
     password++;
     old_till = in_order ? now_ns + HAS_IT_WITHIN + SECOND : now_ns;
-    note("the password is %u, the one before counts %s", password, in_order ? "for a while" : "no more");
+    note("the password is %u, the one before counts %s", password,
+         in_order ? "for a while" : "no more");
     if (!in_order) {
         server[0].first_connection = connections_made() + 1;
         cause_begins(CAUSE_AWAY, EVERYWHERE, now_ns + HAS_IT_WITHIN + 2 * SECOND);
@@ -120,11 +133,13 @@ static size_t takes_auth(const struct command *c, char *out, size_t room) {
     *c->known = c->argc == 3 && strcmp(c->argv[1], "fleet") == 0 && is_password(c->argv[2]);
     if (!*c->known)
         note("host %d: AUTH is refused", c->host);
-    return *c->known ? (size_t)snprintf(out, room, "+OK\r\n")
-                     : says(out, room, "WRONGPASS invalid username-password pair or user is disabled.");
+    return *c->known
+               ? (size_t)snprintf(out, room, "+OK\r\n")
+               : says(out, room, "WRONGPASS invalid username-password pair or user is disabled.");
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole
+ * --------------------------------------------------------------------------------- */
 
 size_t server_refuses_to(const struct command *c, char *out, size_t room) {
     const struct server *s = &server[c->server];

@@ -2,20 +2,22 @@
 /*
  * remains.c - what a process uses up, and what it leaves behind.
  *
- * After a close a process has no more descriptors than before the open. Mappings and memory it keeps for calls that come
- * late (doc/design.md): few mappings, and of memory so much for each handle. No process makes calls over and over.
- * Once nothing has befallen a host for as long as windows last, it has no more pids than processes; one that has closed has none. At
- * no time one generator has two.
+ * After a close a process has no more descriptors than before the open. Mappings and memory it
+ * keeps for calls that come late (doc/design.md): few mappings, and of memory so much for each
+ * handle. No process makes calls over and over. Once nothing has befallen a host for as long as
+ * windows last, it has no more pids than processes; one that has closed has none. At no time one
+ * generator has two.
  */
 #include "sim.h"
 
 #include <sfid.h>
 
 #define MINUTE (60 * SECOND)
-/* Twice of the most that any world has in a minute. Who waits for another process of its host to be let in looks often, some have
-   sixty generators, and some draw hundreds of IDs at once. */
+/* Twice of the most that any world has in a minute. Who waits for another process of its host to be
+ * let in looks often, some have sixty generators, and some draw hundreds of IDs at once. */
 enum { CALLS = 50000, CALLS_MANY = 250000 };
-enum { MAPS = 16, OF_PROCESS = 8192, OF_HANDLE = 2048 }; /* bytes of memory, in blocks of powers of two */
+/* bytes of memory, in blocks of powers of two */
+enum { MAPS = 16, OF_PROCESS = 8192, OF_HANDLE = 2048 };
 enum { PIDS = 1 << 11 };
 
 static struct hold {
@@ -30,14 +32,16 @@ static bool is_shared(void) { return has_kind("share") || has_kind("share2"); }
 
 void check_calls(void) {
     struct process *p = me->process;
-    const bool many = is_shared() || has_kind("lanes") || has_kind("batch") || strcmp(settings.world, "silent") == 0;
+    const bool many = is_shared() || has_kind("lanes") || has_kind("batch") ||
+                      strcmp(settings.world, "silent") == 0;
     const unsigned most = many ? CALLS_MANY : CALLS;
     if (now_ns >= p->calls_till) {
         p->calls_till = now_ns + MINUTE;
         p->calls = 0;
     }
     if (++p->calls == most)
-        blame("BUSY: process %d has made %u calls in %.1f s", p->pid, most, (double)(now_ns + MINUTE - p->calls_till) / 1e9);
+        blame("BUSY: process %d has made %u calls in %.1f s", p->pid, most,
+              (double)(now_ns + MINUTE - p->calls_till) / 1e9);
 }
 
 /* ---- after a close ------------------------------------------------------------------------ */
@@ -76,7 +80,9 @@ void check_remains(void) {
 /* ---- pids of a host ------------------------------------------------------------------------ */
 
 static uint64_t tick_now(void) {
-    return (uint64_t)((now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000) - SFID_EPOCH_MS) / 1000;
+    return (uint64_t)((now_ns + server[0].offset_ns) / MS + INT64_C(1795000000000) -
+                      SFID_EPOCH_MS) /
+           1000;
 }
 
 void pid_is_held(int where, uint64_t pid, uint64_t till) {
@@ -84,13 +90,16 @@ void pid_is_held(int where, uint64_t pid, uint64_t till) {
         hold[pid] = (struct hold){where, till, 0};
 }
 
-void pid_is_registered(uint64_t pid, int64_t ms) { pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1); }
+void pid_is_registered(uint64_t pid, int64_t ms) {
+    pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1);
+}
 
 /*
- * R6: whoever claims again does so under the same token, so that its server may find what it granted. It looks at a part of the pids
- * alone: then it grants another one under that token, or renews what was to move, and the first one ends with its window. Several
- * generators have one page, and copies of a machine one number here. A grant that cannot be is given up. Servers that are several
- * do not know of one another.
+ * R6: whoever claims again does so under the same token, so that its server may find what it
+ * granted. It looks at a part of the pids alone: then it grants another one under that token, or
+ * renews what was to move, and the first one ends with its window. Several generators have one
+ * page, and copies of a machine one number here. A grant that cannot be is given up. Servers that
+ * are several do not know of one another.
  */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed) {
     if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || servers > 1)
@@ -102,7 +111,8 @@ void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed)
         else if (check_is_granted(other, base) || renewed || servers_forgot())
             hold[other].generator = 0;
         else
-            blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d", other, pid, hold[pid].host);
+            blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d",
+                  other, pid, hold[pid].host);
 }
 
 bool all_pids_are_held(void) {
@@ -114,15 +124,17 @@ bool all_pids_are_held(void) {
 
 void check_hoard(int where, bool closed) {
     unsigned held = 0, slots = 0;
-    /* Ticks of UUIDs are shorter; a child may end without a close. In a pool a claim that was answered late is given back. Nobody
-       knows who is the last one with a page whose file is lost. */
+    /* Ticks of UUIDs are shorter; a child may end without a close. In a pool a claim that was
+     * answered late is given back. Nobody knows who is the last one with a page whose file is
+     * lost. */
     if (!host_is_at_peace(where) || has_kind("pool") || has_kind("wide") || has_kind("fork") ||
         (is_shared() && strcmp(settings.world, "none") != 0))
         return;
     for (uint64_t pid = 0; pid < PIDS; pid++)
         held += hold[pid].host == where && hold[pid].till > tick_now();
     for (int i = 0; i < PROCESSES; i++)
-        slots += process[i].used && process[i].host == where && !(closed && &process[i] == me->process);
+        slots +=
+            process[i].used && process[i].host == where && !(closed && &process[i] == me->process);
     if (held > slots)
         blame("HOARDED: host %d has %u pids and %u processes", where, held, slots);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* restarts.c - what befalls a server that is the only one of its app: restarts, old data, lost data, lost rights. */
+/* restarts.c - what befalls a server that is the only one of its app: restarts, old data, lost
+ * data, lost rights. */
 #include "sim.h"
 
 static struct stream *const dice = &streams.faults;
@@ -56,7 +57,8 @@ void fail_over(void) {
     cause_begins(CAUSE_FAILS_OVER, EVERYWHERE, now_ns);
     if (chance(dice, 500))
         save();
-    server[struck].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
+    server[struck].offset_ns =
+        chance(dice, 500) ? (chance(dice, 500) ? most : -most) : any_ns(2 * most) - most;
     server_change(struck, SERVER_FAILS_OVER);
 }
 

@@ -2,8 +2,9 @@
 /*
  * server.c - servers that run the script which the library sends, in the Lua that Redis embeds.
  *
- * redis.lua has what the script asks of a server: hashes, keys with a time to live, a name that changes with each start. What the
- * script answers is read here, too, for the checks: they do not believe the library about what it was granted.
+ * redis.lua has what the script asks of a server: hashes, keys with a time to live, a name that
+ * changes with each start. What the script answers is read here, too, for the checks: they do not
+ * believe the library about what it was granted.
  */
 #include "sim.h"
 
@@ -36,9 +37,12 @@ static struct {
     bool known_to[SERVERS];
 } script[SCRIPTS];
 static unsigned scripts, answering;
-static char settings_of_app[OWN][160]; /* the arguments that all operations have, of the last exchange */
+/* the arguments that all operations have, of the last exchange */
+static char settings_of_app[OWN][160];
 
-static int64_t server_ms(unsigned which) { return (now_ns + server[which].offset_ns) / MS + INT64_C(1795000000000); }
+static int64_t server_ms(unsigned which) {
+    return (now_ns + server[which].offset_ns) / MS + INT64_C(1795000000000);
+}
 
 /* ---- what redis.lua asks ------------------------------------------------------------------ */
 
@@ -95,7 +99,8 @@ void servers_begin(const char *path, const char *planted) {
 }
 
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
-    const char key[] = {'s', 'f', 'i', 'd', ':', 's', 'i', 'm', ':', (char)(pid & 0xff), (char)(pid >> 8)};
+    const char key[] = {
+        's', 'f', 'i', 'd', ':', 's', 'i', 'm', ':', (char)(pid & 0xff), (char)(pid >> 8)};
     answering = which;
     call("sim_use", which, 0);
     lua_getglobal(lua, "sim_register");
@@ -111,7 +116,8 @@ bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free) {
     return done;
 }
 
-/* ---- answers as text ---------------------------------------------------------------------------- */
+/* ---- answers as text
+ * ---------------------------------------------------------------------------- */
 
 struct out {
     char *text;
@@ -161,7 +167,8 @@ static void put_value(struct out *o, int at) {
     }
 }
 
-/* ---- what an exchange granted ----------------------------------------------------------------------- */
+/* ---- what an exchange granted
+ * ----------------------------------------------------------------------- */
 
 static uint64_t number_at(int table, int i) {
     lua_rawgeti(lua, table, i);
@@ -202,7 +209,8 @@ static struct answered answered(const struct command *c, int table) {
                                .renewed = is_ok && renews,
                                .released = is_ok && strcmp(op, "release") == 0,
                                .moved = strcmp(word, "MOVED") == 0,
-                               .lost = renews && (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
+                               .lost = renews &&
+                                       (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
                                .foreign = strcmp(word, "FOREIGN") == 0,
                                .taken = strcmp(word, "TAKEN") == 0};
     lua_pop(lua, 1);
@@ -213,10 +221,12 @@ static struct answered answered(const struct command *c, int table) {
 static void say(const struct command *c, int table, const struct answered *a) {
     const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
     if (a->claimed || a->renewed || a->moved)
-        note("host %d is granted pid %" PRIu64 ", ticks %" PRIu64 " to below %" PRIu64 "%s", c->host, number_at(table, PID),
-             number_at(table, LO), number_at(table, LIMIT), a->renewed ? " (renewal)" : "");
+        note("host %d is granted pid %" PRIu64 ", ticks %" PRIu64 " to below %" PRIu64 "%s",
+             c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
+             a->renewed ? " (renewal)" : "");
     if (a->released)
-        note("host %d releases pid %" PRIu64 ", free from tick %s on", c->host, own, c->argv[OWN + 4]);
+        note("host %d releases pid %" PRIu64 ", free from tick %s on", c->host, own,
+             c->argv[OWN + 4]);
     if (a->lost || a->foreign)
         note("host %d is told that pid %" PRIu64 " is lost", c->host, own);
 }
@@ -228,7 +238,8 @@ static void hold(const struct command *c, int table, const struct answered *a) {
     if (a->claimed || a->renewed || a->moved)
         pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
     if (a->claimed || a->renewed || a->moved)
-        check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE], a->renewed);
+        check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE],
+                  a->renewed);
     if (a->claimed)
         check_hoard(c->host, false);
 }
@@ -240,7 +251,8 @@ static void judge(const struct command *c, int table) {
     if (tracing)
         say(c, table, &a);
     if (a.claimed || a.renewed || a.released)
-        check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID), !a.released);
+        check_renewed(a.released ? strtoull(c->argv[OWN], NULL, 10) : number_at(table, PID),
+                      !a.released);
     if (a.released)
         check_released(strtoull(c->argv[OWN], NULL, 10), strtoull(c->argv[OWN + 4], NULL, 10));
     if (a.foreign)
@@ -251,8 +263,9 @@ static void judge(const struct command *c, int table) {
         stranger_has(c->host, number_at(table, PID), false);
     check_era(c->server, era_in(table), c->argv[WITNESS]);
     if (a.claimed || a.renewed || a.moved)
-        check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO), number_at(table, LIMIT),
-                    c->argv[a.moved ? MOVES_TO : BASE], a.claimed || a.moved);
+        check_grant(c->server, c->host, number_at(table, PID), number_at(table, LO),
+                    number_at(table, LIMIT), c->argv[a.moved ? MOVES_TO : BASE],
+                    a.claimed || a.moved);
     hold(c, table, &a);
     if (a.lost && c->listened && is_open(c))
         check_lost(c->server, c->host, strtoull(c->argv[OWN], NULL, 10), c->argv[BASE]);
@@ -265,17 +278,21 @@ static void set_number(int table, int i, uint64_t n) {
     lua_rawseti(lua, table, i);
 }
 
-/* Kind spoilt: numbers that no server grants. What is on record is right, so an answer that counts as none costs another exchange. */
+/* Kind spoilt: numbers that no server grants. What is on record is right, so an answer that counts
+ * as none costs another exchange. */
 static void spoil(const struct command *c, int table) {
     const struct answered a = answered(c, table);
-    if (!has_kind("spoilt") || !(a.claimed || a.renewed || a.moved) || !chance(&streams.network, a.moved ? SPOILT_MOVES : SPOILT))
+    if (!has_kind("spoilt") || !(a.claimed || a.renewed || a.moved) ||
+        !chance(&streams.network, a.moved ? SPOILT_MOVES : SPOILT))
         return;
-    const uint64_t window = (uint64_t)(terms.window / SECOND), far = 10 * window, share = strtoull(c->argv[SHARE], NULL, 10);
+    const uint64_t window = (uint64_t)(terms.window / SECOND), far = 10 * window,
+                   share = strtoull(c->argv[SHARE], NULL, 10);
     const uint64_t what = a.renewed ? 0 : below(&streams.network, 4);
     note("host %d is granted what nobody can be granted", c->host);
     cause_spoilt_try(c->host, now_ns);
     if (what == 0 || what == 1)
-        set_number(table, LIMIT, number_at(table, LIMIT) + (a.renewed || what == 1 ? far : window / 2));
+        set_number(table, LIMIT,
+                   number_at(table, LIMIT) + (a.renewed || what == 1 ? far : window / 2));
     if (what == 1)
         set_number(table, LO, number_at(table, LO) + far);
     if (what == 2)
@@ -328,7 +345,8 @@ static void evaluate(const struct command *c, int ref, struct out *o) {
         trace(c, o, from);
 }
 
-/* ---- commands --------------------------------------------------------------------------------------------- */
+/* ---- commands
+ * --------------------------------------------------------------------------------------------- */
 
 static unsigned script_of(const char *sha) {
     for (unsigned i = 0; i < scripts; i++)
@@ -345,8 +363,8 @@ static unsigned script_of(const char *sha) {
 static void eval(const struct command *c, struct out *o) {
     const unsigned i = *c->asked;
     if (script[i].ref == LUA_NOREF) {
-        const int bad =
-            planted_script ? luaL_loadfile(lua, planted_script) : luaL_loadbuffer(lua, c->argv[1], c->len[1], "@script");
+        const int bad = planted_script ? luaL_loadfile(lua, planted_script)
+                                       : luaL_loadbuffer(lua, c->argv[1], c->len[1], "@script");
         if (bad)
             broken("the script: %s", lua_tostring(lua, -1));
         script[i].ref = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -360,7 +378,8 @@ static void put_role(unsigned which, struct out *o) {
     lua_getglobal(lua, "sim_role");
     if (lua_pcall(lua, 0, 1, 0))
         broken("redis.lua: %s", lua_tostring(lua, -1));
-    put(o, "*3\r\n$%zu\r\n%s\r\n:0\r\n*0\r\n", strlen(lua_tostring(lua, -1)), lua_tostring(lua, -1));
+    put(o, "*3\r\n$%zu\r\n%s\r\n:0\r\n*0\r\n", strlen(lua_tostring(lua, -1)),
+        lua_tostring(lua, -1));
     lua_pop(lua, 1);
 }
 
@@ -406,11 +425,13 @@ bool server_init(unsigned which) {
         argv[i] = i < OWN ? settings_of_app[i] : nothing;
         len[i] = strlen(argv[i]);
     }
-    evaluate(&(struct command){.server = which, .argc = OWN + 1, .argv = argv, .len = len}, ref, &o);
+    evaluate(&(struct command){.server = which, .argc = OWN + 1, .argv = argv, .len = len}, ref,
+             &o);
     return true;
 }
 
-/* ---- what happens to a server ------------------------------------------------------------------------------- */
+/* ---- what happens to a server
+ * ------------------------------------------------------------------------------- */
 
 void server_change(unsigned which, enum change what) {
     if (what == SERVER_SAVES) {
@@ -436,7 +457,8 @@ void server_change(unsigned which, enum change what) {
 }
 
 void server_follows(unsigned which, unsigned of) {
-    server[which].first_connection = connections_made() + 1; /* a replica that begins ends what its clients have */
+    /* a replica that begins ends what its clients have */
+    server[which].first_connection = connections_made() + 1;
     call("sim_follow", which, (int)of + 1);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* servers.h - what the network and the servers that it leads to are to the rest of the simulator; part of sim.h. */
+/* servers.h - what the network and the servers that it leads to are to the rest of the simulator;
+ * part of sim.h. */
 #ifndef SIM_SERVERS_H
 #define SIM_SERVERS_H
 
@@ -19,7 +20,8 @@ struct socket *socket_of(int fd);
 unsigned connections_made(void);
 enum faulty { WIRE_GOOD, WIRE_SHORT, WIRE_LONG, WIRE_STUCK };
 extern enum faulty wire_faulty;
-extern int64_t wire_good_till; /* what an operator has stated holds until then: each server is reached, and forgets nothing */
+/* what an operator has stated holds until then: each server is reached, and forgets nothing */
+extern int64_t wire_good_till;
 bool wire_is_stated(void);
 
 enum { SERVERS = 4 };
@@ -68,17 +70,21 @@ struct command {
     unsigned *asked; /* the script that the connection asked for by name last */
     bool *known;     /* its user has said who he is */
 };
-/* A program without a record registers a pid for that long; false if it is registered, and only a free one is wanted. */
+/* A program without a record registers a pid for that long; false if it is registered, and only a
+ * free one is wanted. */
 bool server_registers(unsigned which, uint64_t pid, int64_t ms, bool free);
-/* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The process whose turn it is has an ID of it. */
+/* crate.c: the server tells a host that a pid of its is a stranger's, or grants it again. The
+ * process whose turn it is has an ID of it. */
 void crates_begin_again(void);
 /* All of these programs are on that host. */
 void crates_go_to(int where);
 void stranger_has(int where, uint64_t pid, bool has);
 void check_stranger(uint64_t pid);
-/* checks.c: the last grant of it was to that base. A question that comes late is of a lease before that. */
+/* checks.c: the last grant of it was to that base. A question that comes late is of a lease before
+ * that. */
 bool check_is_granted(uint64_t pid, const char *base);
-/* causes.c: an exchange of the host was spoilt while a generator that opened then renewed for the first time. */
+/* causes.c: an exchange of the host was spoilt while a generator that opened then renewed for the
+ * first time. */
 bool spoilt_soon_after(int where, int64_t opened_at);
 /* causes.c: an answer of it has a new era. */
 void server_is_asked(unsigned which);
@@ -88,13 +94,16 @@ size_t server_answer(const struct command *c, char *out, size_t room);
 void replica_begins(void), reach_replica(void);
 void masters_begin(void), superseded_begins(void), replaced_begins(void), split(void);
 
-/* restarts.c: what befalls the one server of an app, or one of several: the one that is struck. kinds.c: faults of a kind. */
+/* restarts.c: what befalls the one server of an app, or one of several: the one that is struck.
+ * kinds.c: faults of a kind. */
 extern unsigned struck;
-void restart_with_data(void), restart_soon(void), restart_late(void), restart_without(void), fail_over(void);
+void restart_with_data(void), restart_soon(void), restart_late(void), restart_without(void),
+    fail_over(void);
 void save(void), put_back(void), flush(void), deny(void);
 void exchange_numbers(void), one_is_away(void);
 
-/* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a host has got one more. */
+/* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a
+ * host has got one more. */
 void pid_is_held(int where, uint64_t pid, uint64_t till);
 /* It has granted one to a generator, under that base. */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed);
@@ -103,7 +112,8 @@ void pid_is_registered(uint64_t pid, int64_t ms);
 bool all_pids_are_held(void);
 void check_hoard(int where, bool closed); /* closed: by this process, which has no pid any more */
 
-/* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of the library. */
+/* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of
+ * the library. */
 void upgrades_begin(void), upgrade_host(void);
 void behind_and_empty(void), half_away(void), start_over(void);
 void evict_registrations(void), jump(void), step_server(void);
@@ -120,18 +130,21 @@ void check_renewed(uint64_t pid, bool held);
 bool outage_holds(int host, const char *bytes, size_t n);
 int64_t outage_delays(int host);
 
-/* refusals.c: errors in place of answers, and passwords: what a server says to a command that it refuses; 0 if it serves. */
+/* refusals.c: errors in place of answers, and passwords: what a server says to a command that it
+ * refuses; 0 if it serves. */
 void server_refuses(unsigned which, unsigned why, int64_t till);
 size_t server_refuses_to(const struct command *c, char *out, size_t room);
 void refuse(void), change_password(void), passwords_begin(void);
 
-/* failover.c: a master that sentinels name, or to which a name leads. What a sentinel says; 0 if the server is none. */
+/* failover.c: a master that sentinels name, or to which a name leads. What a sentinel says; 0 if
+ * the server is none. */
 void sentinels_begin(void), names_begin(void), master_fails(void);
 void sentinel_is_away(void), sentinel_is_wrong(void), name_is_lost(void);
 size_t sentinel_answers(const struct command *c, char *out, size_t room);
 
 /* cluster.c: nodes of a cluster. */
-void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void), cluster_fails_over(void), cluster_owner_restarts(void);
+void cluster_begins(void), cluster_raises_epoch(void), cluster_moves(void),
+    cluster_fails_over(void), cluster_owner_restarts(void);
 /* What a node says that does not own the app's slot: its length; 0 if it serves. */
 size_t cluster_refuses(unsigned node, char *out, size_t room);
 unsigned cluster_slot(void);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * several.c - what befalls servers of which there are several: a replica that takes writes, a master that has a successor.
+ * several.c - what befalls servers of which there are several: a replica that takes writes, a
+ * master that has a successor.
  *
- * Hosts reach a server by one address. Which of the servers that is may differ from host to host, and change.
+ * Hosts reach a server by one address. Which of the servers that is may differ from host to host,
+ * and change.
  */
 #include "sim.h"
 
@@ -31,7 +33,8 @@ static void lead_all(unsigned to) {
         lead(h, to);
 }
 
-/* ---- a replica that takes writes: it grants nothing --------------------------------------------------- */
+/* ---- a replica that takes writes: it grants nothing
+ * --------------------------------------------------- */
 
 void replica_begins(void) {
     servers = 2;
@@ -130,23 +133,30 @@ static void stop_granting(void *arg) {
 }
 
 /*
- * The skew budget has room for what the two clocks differ, for how long the old one goes on, and a second. A host that reaches
- * neither waits for the successor. Where hosts are cut off first, windows of theirs end while the old one grants their pids to others,
- * of which the successor does not know.
+ * The skew budget has room for what the two clocks differ, for how long the old one goes on, and a
+ * second. A host that reaches neither waits for the successor. Where hosts are cut off first,
+ * windows of theirs end while the old one grants their pids to others, of which the successor does
+ * not know.
  */
 void split(void) {
     if (apart)
         return;
     apart = true;
     const int64_t room = terms.skew - SECOND;
-    const int64_t ends = terms.window - any_ns(terms.heartbeat); /* a window, if it has just been renewed or would be soon */
-    const int64_t promoted = now_ns + (hosts_first ? ends : chance(dice, 500) ? 0 : any_ns(20 * SECOND));
+    /* a window, if it has just been renewed or would be soon */
+    const int64_t ends = terms.window - any_ns(terms.heartbeat);
+    const int64_t promoted = now_ns + (hosts_first         ? ends
+                                       : chance(dice, 500) ? 0
+                                                           : any_ns(20 * SECOND));
     const int64_t healed = promoted + SECOND + any_ns((hosts_first ? 30 : 300) * SECOND);
-    server[1 - master].offset_ns = chance(dice, 500) ? (chance(dice, 500) ? room : -room) / 2 : any_ns(room) - room / 2;
+    server[1 - master].offset_ns =
+        chance(dice, 500) ? (chance(dice, 500) ? room : -room) / 2 : any_ns(room) - room / 2;
     const int64_t apart_by = llabs(server[0].offset_ns - server[1].offset_ns);
-    const int64_t left = hosts_first || chance(dice, 500) ? room - apart_by : any_ns(room - apart_by);
-    note("server %u is cut off from server %u, their clocks differ by %.3f s, and it goes on for %.3f s", master, 1 - master,
-         (double)apart_by / 1e9, (double)left / 1e9);
+    const int64_t left =
+        hosts_first || chance(dice, 500) ? room - apart_by : any_ns(room - apart_by);
+    note(
+        "server %u is cut off from server %u, their clocks differ by %.3f s, and it goes on for %.3f s",
+        master, 1 - master, (double)apart_by / 1e9, (double)left / 1e9);
     choose_sides();
     if (!hosts_first)
         server_parts(1 - master);

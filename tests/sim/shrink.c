@@ -2,10 +2,11 @@
 /*
  * shrink.c - a run that fails becomes a short list of events, with which the same check fails.
  *
- * What befell the fleet is recorded as a list (events.c). Events are left out, many at once and then one by one; then hosts and
- * processes; then times move to rounder and earlier ones. What still fails in the same way stays. What threads draw is not in the list,
- * so after a change a run has other luck: each change is tried with a few salts. The number of runs has a limit, so that one
- * run on any machine ends with the same list.
+ * What befell the fleet is recorded as a list (events.c). Events are left out, many at once and
+ * then one by one; then hosts and processes; then times move to rounder and earlier ones. What
+ * still fails in the same way stays. What threads draw is not in the list, so after a change a run
+ * has other luck: each change is tried with a few salts. The number of runs has a limit, so that
+ * one run on any machine ends with the same list.
  */
 #include "sim.h"
 
@@ -304,7 +305,8 @@ static bool rounder_times(void) {
             break;
         }
         for (unsigned i = 0; i < best.list.n; i++)
-            any |= !(k > 0 && is_round(&best.list.event[i], steps[k - 1])) && round_some(i, 1, steps[k]);
+            any |= !(k > 0 && is_round(&best.list.event[i], steps[k - 1])) &&
+                   round_some(i, 1, steps[k]);
     }
     return any;
 }
@@ -321,7 +323,8 @@ static bool earlier_times(void) {
     bool any = false;
     for (unsigned i = 0; i < best.list.n; i++)
         for (int64_t left = 10 * SECOND; i < best.list.n; left *= 4) {
-            const int64_t before = i ? best.list.event[i - 1].at : SECOND, gap = best.list.event[i].at - before;
+            const int64_t before = i ? best.list.event[i - 1].at : SECOND,
+                          gap = best.list.event[i].at - before;
             if (gap <= left)
                 break;
             if (earlier(i, rounded(gap - left, SECOND))) {
@@ -332,7 +335,8 @@ static bool earlier_times(void) {
     return any;
 }
 
-/* ---- the whole ---------------------------------------------------------------------------------- */
+/* ---- the whole
+ * ---------------------------------------------------------------------------------- */
 
 /* The pid that the check names, or the process. */
 static const char *what_failed(FILE *said) {
@@ -342,7 +346,8 @@ static const char *what_failed(FILE *said) {
     *word = '\0';
     rewind(said);
     while (*word == '\0' && fgets(line, sizeof line, said)) {
-        const char *mine = strstr(line, "process "), *check = strstr(line, sort), *pid = check ? strstr(check, " pid ") : NULL;
+        const char *mine = strstr(line, "process "), *check = strstr(line, sort),
+                   *pid = check ? strstr(check, " pid ") : NULL;
         if (check == NULL || (strncmp(line, "failed: ", 8) != 0 && mine == NULL))
             continue;
         if (pid && sscanf(pid, " pid %d", &n) == 1)
@@ -391,8 +396,9 @@ static void tell(unsigned before) {
     if (fclose(out) != 0)
         broken("%s: %s", out_path, strerror(errno));
     unlink(try_path);
-    printf("%s: %u events before, %u in %s; %u hosts with %u processes, %.0f s, %u runs\n", sort, before, best.list.n, out_path,
-           best.with.hosts, best.with.per_host, (double)failed_at / 1e9, runs);
+    printf("%s: %u events before, %u in %s; %u hosts with %u processes, %.0f s, %u runs\n", sort,
+           before, best.list.n, out_path, best.with.hosts, best.with.per_host,
+           (double)failed_at / 1e9, runs);
 }
 
 int shrink(const char *path) {

@@ -2,13 +2,15 @@
 /*
  * silent.c - servers that fall silent beside the one of the fleet: the world of that name.
  *
- * Each process opens generators of some other servers before its own one. These servers fall silent at one moment, which costs its
- * own generator no renewal: it comes behind one turn with each of them at most, three at a time (src/lease/turns.h). To the library
- * a port is a server; here all of them are one.
+ * Each process opens generators of some other servers before its own one. These servers fall silent
+ * at one moment, which costs its own generator no renewal: it comes behind one turn with each of
+ * them at most, three at a time (src/lease/turns.h). To the library a port is a server; here all of
+ * them are one.
  */
 #include "kinds.h"
 
-enum { BESIDE = 60, IT = 1 };  /* generators of a process; the number of the one that all of them are */
+/* generators of a process; the number of the one that all of them are */
+enum { BESIDE = 60, IT = 1 };
 #define LONGEST (700 * SECOND) /* so that windows end at times */
 
 static bool is_world;
@@ -28,7 +30,8 @@ void beside_open(void) {
         char app[40], store[60];
         sfid *g = NULL;
         snprintf(app, sizeof app, "beside-%u", i);
-        snprintf(store, sizeof store, "redis://server-%d:%u/%u", IT + 1, 7000 + i % settings.silent, i / settings.silent);
+        snprintf(store, sizeof store, "redis://server-%d:%u/%u", IT + 1, 7000 + i % settings.silent,
+                 i / settings.silent);
         o.app = app;
         o.store = store;
         o.run_dir = RUN_DIR;
@@ -51,7 +54,9 @@ void fall_silent(void) {
 
 /* Three at a time. */
 static int64_t turns_of(unsigned n) { return (n + 2) / 3 * terms.deadline; }
-static int64_t bound_ns(void) { return terms.heartbeat + turns_of(settings.silent) + terms.deadline + SECOND; }
+static int64_t bound_ns(void) {
+    return terms.heartbeat + turns_of(settings.silent) + terms.deadline + SECOND;
+}
 
 void silent_bounds(void) {
     const int64_t turn = turns_of(3) / 3, spare = terms.brief - terms.brief / 3;
@@ -72,6 +77,7 @@ void check_renewed(uint64_t pid, bool held) {
 
 void silent_report(void) {
     if (is_world)
-        printf("longest time from one renewal to the next: %.1f s beside %u servers that fell silent, of %.1f\n",
-               (double)most_ns / 1e9, settings.silent, (double)bound_ns() / 1e9);
+        printf(
+            "longest time from one renewal to the next: %.1f s beside %u servers that fell silent, of %.1f\n",
+            (double)most_ns / 1e9, settings.silent, (double)bound_ns() / 1e9);
 }

@@ -2,18 +2,20 @@
 /*
  * sim.c - runs a fleet for some hours of its own time, and says what it saw.
  *
- *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--silent=N] [--world=NAME] [--kinds=A,B] [--life=S] [--gap=MS]
- *       [--trace] [--library=FILE] [--second-library=FILE]
+ *   sim [--seed=N] [--hours=H] [--hosts=N] [--processes=N] [--pids=N] [--silent=N] [--world=NAME]
+ *       [--kinds=A,B] [--life=S] [--gap=MS] [--trace] [--library=FILE] [--second-library=FILE]
  *       [--redis=FILE] [--script=FILE]
- *   sim --events=FILE [--record=FILE]   plays what the file lists (events.c) with the options in it; writes what happened
+ *   sim --events=FILE [--record=FILE]   plays what the file lists (events.c) with the options in
+ *                                       it; writes what happened
  *   sim OPTION… --shrink=FILE           a run that fails becomes a short list there (shrink.c)
  *   sim --bounds=1                   what the checks hold by the default settings, in seconds
  *   sim --kernel=FILE --redis=FILE   tests/proc/kernel.c, joined as the library is (kernel.c)
  *   sim OPTION… --moved=N            what the fleet has in memory lies N pages higher
  *
- * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run, wherever the simulator, the
- * library and the memory of the fleet lie, and whoever compiled them: nothing may have an order by address or hash one, and no
- * expression may draw twice where a compiler chooses what comes first.
+ * Prints the seed first, and one line last; its status is 1 if a check failed. One seed is one run,
+ * wherever the simulator, the library and the memory of the fleet lie, and whoever compiled them:
+ * nothing may have an order by address or hash one, and no expression may draw twice where a
+ * compiler chooses what comes first.
  */
 #include "sim.h"
 
@@ -40,7 +42,8 @@ static uint64_t fresh_seed(void) {
 
 enum { ONE_SERVER = 9 };
 
-/* A seed without kinds chooses them, too: of the first ones, which have one server, where the world has servers of its own. */
+/* A seed without kinds chooses them, too: of the first ones, which have one server, where the world
+ * has servers of its own. */
 static const char *kinds_of(uint64_t seed) {
     static const char *const all[] = {"brief",
                                       "brief,share",
@@ -125,11 +128,14 @@ void setting_take(const char *word) {
 }
 
 void settings_print(FILE *to) {
-    fprintf(to,
-            "--seed=%" PRIu64 " --world=%s --kinds=%s --hours=%.4f --hosts=%u --processes=%u --pids=%u --silent=%u --life=%" PRId64
-            " --gap=%" PRId64 " --salt=%" PRIu64 "\n",
-            settings.seed, settings.world, settings.kinds, settings.hours, settings.hosts, settings.per_host, settings.pids,
-            settings.silent, settings.life_ns / SECOND, settings.gap_ns / MS, settings.salt);
+    fprintf(
+        to,
+        "--seed=%" PRIu64
+        " --world=%s --kinds=%s --hours=%.4f --hosts=%u --processes=%u --pids=%u --silent=%u --life=%" PRId64
+        " --gap=%" PRId64 " --salt=%" PRIu64 "\n",
+        settings.seed, settings.world, settings.kinds, settings.hours, settings.hosts,
+        settings.per_host, settings.pids, settings.silent, settings.life_ns / SECOND,
+        settings.gap_ns / MS, settings.salt);
 }
 
 static void read_words(char **argv) {
@@ -138,7 +144,8 @@ static void read_words(char **argv) {
         setting_take(*word);
     if (settings.bounds)
         return;
-    if (settings.hosts == 0 || settings.hosts > HOSTS || settings.library == NULL || settings.redis == NULL) {
+    if (settings.hosts == 0 || settings.hosts > HOSTS || settings.library == NULL ||
+        settings.redis == NULL) {
         fprintf(stderr, "%s: wants 1 to %d hosts, --library and --redis\n", argv[0], HOSTS);
         exit(2);
     }
@@ -149,8 +156,8 @@ static void read_words(char **argv) {
 static void report(void) {
     struct rusage used;
     getrusage(RUSAGE_SELF, &used);
-    const double cpu =
-        (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
+    const double cpu = (double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+                       (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / 1e6;
     if (settings.record)
         events_write(settings.record, blamed ? blamed_first : "no check failed");
     if (blamed)
@@ -161,13 +168,16 @@ static void report(void) {
         printf("excused: this world breaks an assumption, \"%s\"\n", world_breaks);
     if (settings.second)
         printf("%" PRIu64 " opens with the second library\n", opens_of_second);
-    printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64 " forks, %" PRIu64 " exchanges, %" PRIu64
-           " answers too late, %" PRIu64 " calls, %" PRIu64 " turns, run %016" PRIx64 "\n",
-           opens, opens_failed, closes, forks, exchanges, counts.late, calls_made, turns_taken, digested());
-    printf("seed %" PRIu64 ": %.2f fleet hours, %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64 " out of order, %" PRIu64
-           " outside, %" PRIu64 " leases lost without a cause, %" PRIu64 " calls refused without a cause, %.2f CPU seconds\n",
-           settings.seed, (double)now_ns / (3600.0 * 1e9), counts.ids, counts.duplicates, counts.out_of_order, counts.outside,
-           counts.lost, counts.refused, cpu);
+    printf("%" PRIu64 " opens, %" PRIu64 " without a pid, %" PRIu64 " closes, %" PRIu64
+           " forks, %" PRIu64 " exchanges, %" PRIu64 " answers too late, %" PRIu64
+           " calls, %" PRIu64 " turns, run %016" PRIx64 "\n",
+           opens, opens_failed, closes, forks, exchanges, counts.late, calls_made, turns_taken,
+           digested());
+    printf("seed %" PRIu64 ": %.2f fleet hours, %" PRIu64 " IDs, %" PRIu64 " duplicates, %" PRIu64
+           " out of order, %" PRIu64 " outside, %" PRIu64 " leases lost without a cause, %" PRIu64
+           " calls refused without a cause, %.2f CPU seconds\n",
+           settings.seed, (double)now_ns / (3600.0 * 1e9), counts.ids, counts.duplicates,
+           counts.out_of_order, counts.outside, counts.lost, counts.refused, cpu);
 }
 
 static int run_kernel(void) {
@@ -189,8 +199,9 @@ int main(int argc, char **argv) {
         return shrink(settings.shrink);
     if (settings.kernel)
         return run_kernel();
-    printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n", settings.seed, settings.world,
-           settings.kinds, settings.hosts, settings.per_host, settings.pids);
+    printf("seed %" PRIu64 ", world %s, kinds %s, %u hosts, %u processes each, %u pids\n",
+           settings.seed, settings.world, settings.kinds, settings.hosts, settings.per_host,
+           settings.pids);
     world_begin(settings.seed);
     library_load(settings.library);
     if (settings.second)

@@ -2,9 +2,10 @@
 /*
  * sim.h - what the parts of the simulator know of one another.
  *
- * The simulator runs the whole library, as it is built, on hosts, disks and a network of its own. Each symbol NAME that the
- * library imports is sim_NAME here, unless the list `harmless` has it (tests/sim/join). All threads of all processes of all
- * hosts are turns of one thread. What is random comes from a seed. So one seed is one run.
+ * The simulator runs the whole library, as it is built, on hosts, disks and a network of its own.
+ * Each symbol NAME that the library imports is sim_NAME here, unless the list `harmless` has it
+ * (tests/sim/join). All threads of all processes of all hosts are turns of one thread. What is
+ * random comes from a seed. So one seed is one run.
  */
 #ifndef SIM_H
 #define SIM_H
@@ -51,7 +52,8 @@ enum {
 struct stream {
     uint64_t state;
 };
-/* Each host has a stream of its own, so that what is changed on one of them leaves the others alone. */
+/* Each host has a stream of its own, so that what is changed on one of them leaves the others
+ * alone. */
 struct streams {
     struct stream turns, faults, network;
 };
@@ -155,7 +157,8 @@ struct process {
     int64_t holds, opened_at;      /* its pid; 0: it has none now */
     int64_t may_sleep_at;          /* the last call before this one that might sleep */
     bool ends_asking;              /* the same, when it asks a server */
-    unsigned calls_left;           /* until it is stopped or killed in one (steps.c); 0: it is not */
+    /* until it is stopped or killed in one (steps.c); 0: it is not */
+    unsigned calls_left;
     struct {
         int64_t pid;
         enum { PID_NONE, PID_WANTED, PID_HELD } is;
@@ -203,10 +206,20 @@ static inline struct host *here(void) { return &host[me->process->host]; }
 static inline struct stream *chances(void) { return me ? &here()->stream : &streams.turns; }
 
 /* What a thread waits for. Two things have two keys. */
-enum key_kind { KEY_JOIN = 1, KEY_MUTEX, KEY_OWN_WORD, KEY_SHARED_WORD, KEY_CONDITION, KEY_SOCKET, KEY_END };
+enum key_kind {
+    KEY_JOIN = 1,
+    KEY_MUTEX,
+    KEY_OWN_WORD,
+    KEY_SHARED_WORD,
+    KEY_CONDITION,
+    KEY_SOCKET,
+    KEY_END
+};
 static inline uint64_t key_of(uint64_t place, enum key_kind kind) { return place << 3 | kind; }
 static inline enum key_kind key_kind(uint64_t key) { return (enum key_kind)(key & 7); }
-static inline bool is_futex(uint64_t key) { return key_kind(key) == KEY_OWN_WORD || key_kind(key) == KEY_SHARED_WORD; }
+static inline bool is_futex(uint64_t key) {
+    return key_kind(key) == KEY_OWN_WORD || key_kind(key) == KEY_SHARED_WORD;
+}
 
 void wait_on(uint64_t key, int64_t till);
 /* How many it woke. */
@@ -227,7 +240,9 @@ void turns_run(int64_t end_ns);
 /* One more thread has this stack. */
 void stack_shared(const char *stack);
 /* The bytes of its stack that are in use. */
-static inline size_t stack_used(const struct thread *t) { return (size_t)(t->stack + STACK - (char *)t->sp); }
+static inline size_t stack_used(const struct thread *t) {
+    return (size_t)(t->stack + STACK - (char *)t->sp);
+}
 /* words.c: it may have a word that shows whether it lives. */
 void word_of_dead(struct thread *t);
 extern uint64_t turns_taken, calls_made;
@@ -237,7 +252,8 @@ void library_load(const char *path);
 void *library_symbol(unsigned which, const char *name);
 void own_in(const struct thread *t);
 void own_out(struct thread *t);
-/* Where the thread's own copy of these data is, while another one has the turn; NULL if they are none. */
+/* Where the thread's own copy of these data is, while another one has the turn; NULL if they are
+ * none. */
 char *own_copy(struct thread *t, const char *at);
 struct process *process_start(int host, void *(*f)(void *), void *arg, int64_t at);
 /* As a signal TERM: a thread of the process that rests wakes up. */
@@ -270,8 +286,9 @@ struct settings {
     unsigned hosts, per_host, pids, silent, bounds;
     const char *world, *kinds, *library, *second, *redis, *planted, *kernel, *record, *shrink;
     int64_t gap_ns, life_ns;
-    size_t moved;  /* bytes */
-    uint64_t salt; /* of what threads and the network draw, so that they draw otherwise in the same world */
+    size_t moved; /* bytes */
+    /* of what threads and the network draw, so that they draw otherwise in the same world */
+    uint64_t salt;
 };
 extern struct settings settings;
 /* A word of the command. */
@@ -288,7 +305,8 @@ void fleet_begin(void);
 void fleet_start(int where, int64_t at);
 extern uint64_t opens, opens_of_second, opens_failed, closes, forks, kills;
 
-/* outages.c: the world of that name, which is a table: how long holders go on whose server is away. */
+/* outages.c: the world of that name, which is a table: how long holders go on whose server is
+ * away. */
 bool world_is_table(void);
 void outages_table(void);
 
@@ -332,8 +350,8 @@ enum cause {
     CAUSES
 };
 enum { EVERYWHERE = -1 };
-/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat, deadline of an exchange, IDs ahead of
-   the clock. */
+/* The settings that bounds are made of, in ns: window, short window, skew budget, heartbeat,
+ * deadline of an exchange, IDs ahead of the clock. */
 struct terms {
     int64_t window, brief, skew, heartbeat, deadline, ahead;
 };
@@ -342,16 +360,19 @@ extern struct terms terms;
 void cause_begins(enum cause c, int where, int64_t till);
 /* What one host suffers, its copy does. */
 void causes_copied(int from, int to);
-/* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is lost? */
+/* Is there a cause by which a holder there has no ID now, a newcomer gets no pid, a lease is
+ * lost? */
 bool holder_is_excused(int where);
 bool newcomer_is_excused(int where);
-/* Did servers forget while the open still asked, or within one exchange and its repetition? A slot's lease may be nearly over. */
+/* Did servers forget while the open still asked, or within one exchange and its repetition? A
+ * slot's lease may be nearly over. */
 bool forgot_soon_after(int64_t opened_at);
 /* Registrations may have been lost. */
 bool servers_forgot(void);
 /* Renamed: it was shown under another identity than the one that it was granted to. */
 bool loss_is_excused(int where, bool renamed);
-/* The network spoils an exchange of that host, or a part of one, and holds its thread until then. */
+/* The network spoils an exchange of that host, or a part of one, and holds its thread until
+ * then. */
 void cause_spoilt_try(int where, int64_t till);
 /* Nothing has befallen the host for as long as a window lasts. */
 bool host_is_at_peace(int where);
@@ -386,11 +407,14 @@ void check_guest(bool first);
 bool nobody_shares(void);
 /* `began`: since when it has wanted a pid. */
 void check_open_failed(int64_t began, int code, const char *why);
-/* An old copy of the app is put back; each answer's era tells whether the server has noticed what it was shown. */
+/* An old copy of the app is put back; each answer's era tells whether the server has noticed what
+ * it was shown. */
 void check_old_copy(unsigned which);
 void check_era(unsigned which, const char *era, const char *shown);
-/* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a base (lease.lua). */
-void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t limit, const char *base, bool fresh);
+/* What a server said: the ticks from lo up to but not including limit of the pid are granted, to a
+ * base (lease.lua). */
+void check_grant(unsigned which, int where, uint64_t pid, uint64_t lo, uint64_t limit,
+                 const char *base, bool fresh);
 /* Its holder has said where it stopped. */
 void check_released(uint64_t pid, uint64_t tick);
 /* A program without a record has taken a pid, and draws from it. Did one of ours hold it? */
@@ -402,14 +426,15 @@ enum { TICK_SHIFT = 28 }; /* of the default layout */
 void check_lost(unsigned which, int where, uint64_t pid, const char *base);
 /* The process whose turn it is asks a server something, or for a connection. */
 void check_asks(void);
-/* remains.c: the process whose turn it is makes a call; is about to open; has closed what it opened then. */
+/* remains.c: the process whose turn it is makes a call; is about to open; has closed what it opened
+ * then. */
 void check_calls(void);
 void remains_before(void);
 void check_remains(void);
 /* A generator was closed, in this time. */
 void check_closed(int64_t began);
-/* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that exception. If it shows nothing, both
-   go on until one of them renews. */
+/* A machine has been copied. Both go on in the tick in which they were; doc/safety.md has that
+ * exception. If it shows nothing, both go on until one of them renews. */
 void check_copied(bool hidden);
 struct counts {
     uint64_t ids, duplicates, out_of_order, outside, lost, refused, late, late_ends;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * steps.c - processes that are stopped or killed inside a step of the library, or between two: the worlds steps and successors.
+ * steps.c - processes that are stopped or killed inside a step of the library, or between two: the
+ * worlds steps and successors.
  *
- * Chance alone hits a process between two steps, where it is nearly all the time. Here a number of its calls is drawn, and it is
- * stopped, or killed, in the last one of these: while it opens, draws, renews, is told to end, or closes. Each call counts, of whatever
- * thread.
+ * Chance alone hits a process between two steps, where it is nearly all the time. Here a number of
+ * its calls is drawn, and it is stopped, or killed, in the last one of these: while it opens,
+ * draws, renews, is told to end, or closes. Each call counts, of whatever thread.
  *
- * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but the stopped one itself (causes.c). If
- * two of them are, each may hold an answer to one nonce. The first to go on notes that nonce beside its own limit, which is over; the
- * server has the limit of the second, and takes the lease for another one.
+ * Whoever shares a page with a process that is stopped goes on: that is no cause for anybody but
+ * the stopped one itself (causes.c). If two of them are, each may hold an answer to one nonce. The
+ * first to go on notes that nonce beside its own limit, which is over; the server has the limit of
+ * the second, and takes the lease for another one.
  */
 #include "sim.h"
 #include "steps.h"
 
-enum { AT_WORK = 60, TO_OPEN = 250, TO_CLOSE = 150, OF_EXCHANGE = 6, KILLED = 500, AGAIN = 500 }; /* calls; of a thousand */
+/* calls; of a thousand */
+enum { AT_WORK = 60, TO_OPEN = 250, TO_CLOSE = 150, OF_EXCHANGE = 6, KILLED = 500, AGAIN = 500 };
 
 static struct stream *const dice = &streams.faults;
 
@@ -45,7 +48,8 @@ static const struct process *sharer(const struct process *p, bool stopped) {
     return NULL;
 }
 
-/* The keeper is stopped, and who could have kept the page since has ended. A newcomer's first call finds that out. */
+/* The keeper is stopped, and who could have kept the page since has ended. A newcomer's first call
+ * finds that out. */
 void meets_stopped(void) {
     if (sharer(me->process, true) && sharer(me->process, false) == NULL)
         cause_begins(CAUSE_STOPPED, me->process->host, now_ns);
@@ -66,7 +70,8 @@ void step_ends(void) {
         const struct process *other = sharer(p, true);
         if (other)
             cause_begins(CAUSE_LATE_KEEPERS, p->host,
-                         p->stopped_till > other->stopped_till ? p->stopped_till : other->stopped_till);
+                         p->stopped_till > other->stopped_till ? p->stopped_till
+                                                               : other->stopped_till);
     }
     me->busy = true;
     give_turn();
@@ -111,15 +116,19 @@ void end_in_open(void) {
     const struct host *h = any_host();
     struct process *p = NULL;
     for (int i = 0; i < PROCESSES; i++)
-        if (process[i].used && process[i].host == (int)(h - host) && (p == NULL || process[i].born > p->born))
+        if (process[i].used && process[i].host == (int)(h - host) &&
+            (p == NULL || process[i].born > p->born))
             p = &process[i];
     ends_after(p, TO_OPEN);
 }
 
-/* ---- directed at what a kill leaves: its successor goes on with it, also while the server is away or refuses --------------------------- */
+/* ---- directed at what a kill leaves: its successor goes on with it, also while the server is away
+ * or refuses --------------------------- */
 
-#define SETTLED (2 * terms.heartbeat)  /* so old is a lease that is long enough for all that follows */
-#define ASKED_FOR (300 * MS)           /* ANSWER_MS of src/lease/store_redis.c: so long who follows a lease asks for it first */
+/* so old is a lease that is long enough for all that follows */
+#define SETTLED (2 * terms.heartbeat)
+/* ANSWER_MS of src/lease/store_redis.c: so long who follows a lease asks for it first */
+#define ASKED_FOR (300 * MS)
 #define AT_ONCE (ASKED_FOR + 700 * MS) /* what files and turns take */
 
 static struct {
@@ -133,8 +142,10 @@ void kill_for_successor(void) {
     const int where = (int)(h - host);
     struct process *p = any_process(h);
     if (!has_kind("even") || settings.per_host != 1)
-        broken("the world successors wants one process a host, and the kind even: the pid of a brief window changes");
-    if (p == NULL || p->parent != 1 || p->opened_at == 0 || now_ns < p->opened_at + SETTLED || now_ns < h->cut_till + SETTLED)
+        broken(
+            "the world successors wants one process a host, and the kind even: the pid of a brief window changes");
+    if (p == NULL || p->parent != 1 || p->opened_at == 0 || now_ns < p->opened_at + SETTLED ||
+        now_ns < h->cut_till + SETTLED)
         return;
     successor[where].pid = p->holds;
     successor[where].since = now_ns;
@@ -143,7 +154,8 @@ void kill_for_successor(void) {
     if (chance(dice, 300)) {
         h->cut_till = now_ns + up_to(dice, terms.window / 4);
         note("host %d is cut off for a while", where);
-    } else if (now_ns > server[0].refuses_till + terms.window) { /* all hosts feel it, and no window may end */
+        /* all hosts feel it, and no window may end */
+    } else if (now_ns > server[0].refuses_till + terms.window) {
         const int64_t till = now_ns + up_to(dice, terms.window / 4);
         server_refuses(0, (unsigned)below(dice, REFUSALS_PASS), till);
     }
@@ -159,6 +171,7 @@ void check_successor(int64_t pid) {
     const int where = me->process->host;
     const int64_t took = now_ns - successor[where].since;
     if (successor[where].expected && (pid != successor[where].pid || took > AT_ONCE))
-        blame("SUCCESSOR of pid %" PRId64 ": has pid %" PRId64 " after %.1f s", successor[where].pid, pid, (double)took / 1e9);
+        blame("SUCCESSOR of pid %" PRId64 ": has pid %" PRId64 " after %.1f s",
+              successor[where].pid, pid, (double)took / 1e9);
     successor[where].expected = false;
 }

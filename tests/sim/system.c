@@ -42,7 +42,8 @@ IMPORT(int, nanosleep, const struct timespec *t, struct timespec *left) {
     return 0;
 }
 
-IMPORT(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t, struct timespec *left) {
+IMPORT(int, clock_nanosleep, clockid_t clock, int flags, const struct timespec *t,
+       struct timespec *left) {
     if (flags)
         broken("a sleep until a time is not simulated (clock %d)", (int)clock);
     return sim_nanosleep(t, left);
@@ -60,7 +61,9 @@ IMPORT(uid_t, getuid, void) { return 0; }
 IMPORT(uid_t, geteuid, void) { return 0; }
 IMPORT(gid_t, getegid, void) { return 0; }
 IMPORT(unsigned long, getauxval, unsigned long what) { return what & 0; }
-IMPORT(int, dl_iterate_phdr, int (*f)(struct dl_phdr_info *, size_t, void *), void *arg) { return f && arg ? 0 : 0; }
+IMPORT(int, dl_iterate_phdr, int (*f)(struct dl_phdr_info *, size_t, void *), void *arg) {
+    return f && arg ? 0 : 0;
+}
 
 IMPORT(int, kill, pid_t pid, int sig) {
     point(100);
@@ -110,7 +113,8 @@ IMPORT(ssize_t, getrandom, void *to, size_t n, unsigned flags) {
     return (ssize_t)n;
 }
 
-/* ---- the resolver: server-N is 10.0.0.N; now and then it takes its time. An address as text it need not ask for ------ */
+/* ---- the resolver: server-N is 10.0.0.N; now and then it takes its time. An address as text it
+ * need not ask for ------ */
 
 struct answer {
     struct addrinfo info;
@@ -135,7 +139,8 @@ static void ask_resolver(void) {
     nap(takes);
 }
 
-IMPORT(int, getaddrinfo, const char *name, const char *service, const struct addrinfo *hints, struct addrinfo **answer) {
+IMPORT(int, getaddrinfo, const char *name, const char *service, const struct addrinfo *hints,
+       struct addrinfo **answer) {
     struct in_addr at;
     point(1000);
     if (inet_pton(AF_INET, name, &at) != 1) {
@@ -147,16 +152,20 @@ IMPORT(int, getaddrinfo, const char *name, const char *service, const struct add
     }
     struct answer *a = heap_get(sizeof *a, 16);
     memset(a, 0, sizeof *a);
-    a->at = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(service)), .sin_addr = at};
-    a->info = (struct addrinfo){
-        .ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_addr = (struct sockaddr *)&a->at, .ai_addrlen = sizeof a->at};
+    a->at = (struct sockaddr_in){
+        .sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(service)), .sin_addr = at};
+    a->info = (struct addrinfo){.ai_family = AF_INET,
+                                .ai_socktype = SOCK_STREAM,
+                                .ai_addr = (struct sockaddr *)&a->at,
+                                .ai_addrlen = sizeof a->at};
     *answer = &a->info;
     return 0;
 }
 
 IMPORT(void, freeaddrinfo, struct addrinfo *answer) { heap_put(answer); }
 
-/* ---- memory -------------------------------------------------------------------------------------- */
+/* ---- memory
+ * -------------------------------------------------------------------------------------- */
 
 IMPORT(void *, malloc, size_t n) { return heap_get(n, 16); }
 IMPORT(void, free, void *at) { heap_put(at); }

@@ -2,9 +2,10 @@
 /*
  * turns.c - threads take turns, one at a time.
  *
- * A thread has a stack, and is where it last gave way. It gives way when it waits, and now and then in a call, so that any call
- * may be its last one for a while. Kills, stops and copies fall between turns. Between two atomic instructions nothing falls:
- * that is the part of the models and of the tests in real time.
+ * A thread has a stack, and is where it last gave way. It gives way when it waits, and now and then
+ * in a call, so that any call may be its last one for a while. Kills, stops and copies fall between
+ * turns. Between two atomic instructions nothing falls: that is the part of the models and of the
+ * tests in real time.
  */
 #include "sim.h"
 #include "steps.h"
@@ -115,7 +116,8 @@ struct thread *thread_new(struct process *p, char *stack) {
     if (free_places == 0 && threads == THREADS)
         broken("too many threads");
     struct thread *t = &thread[free_places ? free_place[--free_places] : threads++];
-    *t = (struct thread){.used = true, .number = ++numbers, .process = p, .stack = stack, .ready_at = -1};
+    *t = (struct thread){
+        .used = true, .number = ++numbers, .process = p, .stack = stack, .ready_at = -1};
     return t;
 }
 
@@ -177,7 +179,8 @@ static void body(void) {
     give_way();
 }
 
-/* ---- waiting ---------------------------------------------------------------------------------- */
+/* ---- waiting
+ * ---------------------------------------------------------------------------------- */
 
 void wait_on(uint64_t key, int64_t till) {
     me->key = key;
@@ -192,7 +195,8 @@ void nap(int64_t ns) { wait_on(0, now_ns + (ns > 0 ? ns : 1)); }
 
 /* One that is stopped does not sleep at a word: process_stop(). */
 static bool can_be_woken(const struct thread *t, uint64_t key) {
-    return t->used && !t->ended && t->key == key && (me == NULL || t->process->host == me->process->host) &&
+    return t->used && !t->ended && t->key == key &&
+           (me == NULL || t->process->host == me->process->host) &&
            (t->process->stopped_till <= now_ns || !is_futex(key));
 }
 
@@ -228,7 +232,8 @@ void point(int64_t ns) {
     me->busy = was;
 }
 
-/* ---- the loop ------------------------------------------------------------------------------------ */
+/* ---- the loop
+ * ------------------------------------------------------------------------------------ */
 
 static void turn(struct thread *t) {
     struct process *p = t->process;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * twin.c - a host becomes a copy of another one, as a virtual machine that is copied with its memory.
+ * twin.c - a host becomes a copy of another one, as a virtual machine that is copied with its
+ * memory.
  *
- * Files, open file descriptions and shared memory are there twice, processes and threads go on twice, with the same numbers.
- * Connections end. The two share addresses, as relatives do. It happens while no thread of the host is inside a call that holds
- * a pointer of the simulator.
+ * Files, open file descriptions and shared memory are there twice, processes and threads go on
+ * twice, with the same numbers. Connections end. The two share addresses, as relatives do. It
+ * happens while no thread of the host is inside a call that holds a pointer of the simulator.
  */
 #include "sim.h"
 
@@ -137,7 +138,8 @@ static uint64_t copied_key(uint64_t key) {
     const enum key_kind kind = key_kind(key);
     if ((kind != KEY_SHARED_WORD && kind != KEY_MUTEX && kind != KEY_CONDITION) || at >> 40)
         return key;
-    return key_of((uint64_t)(copy_extent((int64_t)at / EXTENT) * EXTENT + (int64_t)at % EXTENT), kind);
+    return key_of((uint64_t)(copy_extent((int64_t)at / EXTENT) * EXTENT + (int64_t)at % EXTENT),
+                  kind);
 }
 
 static void copy_thread(const struct thread *t, struct process *k, bool there) {

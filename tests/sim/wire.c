@@ -2,9 +2,9 @@
 /*
  * wire.c - sockets, and what happens on the way.
  *
- * A segment arrives later, in order within its connection. One in some is late, a host may be cut off: then it arrives once the
- * cut is over. Half answers, no answer, an answer in pieces, and a request that is served after its client has gone come from
- * here, not from a test.
+ * A segment arrives later, in order within its connection. One in some is late, a host may be cut
+ * off: then it arrives once the cut is over. Half answers, no answer, an answer in pieces, and a
+ * request that is served after its client has gone come from here, not from a test.
  */
 #include "sim.h"
 #include "steps.h"
@@ -134,7 +134,8 @@ static void arrive_back(void *arg) {
 }
 
 static void send_back(struct connection *c, const char *bytes, size_t n, bool ends) {
-    at_time(in_order(arrives(c->host) + outage_delays(c->host), &c->last_back), arrive_back, segment_new(c, bytes, n, ends));
+    at_time(in_order(arrives(c->host) + outage_delays(c->host), &c->last_back), arrive_back,
+            segment_new(c, bytes, n, ends));
 }
 
 static void end(struct connection *c) {
@@ -144,13 +145,14 @@ static void end(struct connection *c) {
 
 static void answer(struct connection *c, const char *bytes, size_t n) {
     struct stream *s = &streams.network;
-    const int64_t half =
-        happens(c->host, "half_answer", ARGUMENT_COUNT, is_faulty() && chance(s, HALF) ? (int64_t)below(s, n) : -1);
+    const int64_t half = happens(c->host, "half_answer", ARGUMENT_COUNT,
+                                 is_faulty() && chance(s, HALF) ? (int64_t)below(s, n) : -1);
     if (half >= 0) {
         spoil(c->host, "half an answer");
         send_back(c, bytes, (size_t)half < n ? (size_t)half : n, true);
         c->ended = true;
-    } else if (happens(c->host, "no_answer", ARGUMENT_COIN, is_faulty() && chance(s, NONE) ? 1 : -1) >= 0) {
+    } else if (happens(c->host, "no_answer", ARGUMENT_COIN,
+                       is_faulty() && chance(s, NONE) ? 1 : -1) >= 0) {
         spoil(c->host, "no answer");
         c->ended = true;
     } else {
@@ -158,7 +160,8 @@ static void answer(struct connection *c, const char *bytes, size_t n) {
     }
 }
 
-/* ---- to the server ---------------------------------------------------------------------------- */
+/* ---- to the server
+ * ---------------------------------------------------------------------------- */
 
 /* The length of one whole command at the front of the buffer, or 0. */
 static size_t command_take(char *from, size_t n, struct command *c) {
@@ -207,7 +210,8 @@ static bool is_down(const struct connection *c) {
 }
 
 static bool is_gone(const struct connection *c) {
-    return is_down(c) || c->number < server[c->server].first_connection || c->number < host[c->host].first_connection;
+    return is_down(c) || c->number < server[c->server].first_connection ||
+           c->number < host[c->host].first_connection;
 }
 
 static void arrive_there(void *arg) {
@@ -230,7 +234,8 @@ static void arrive_there(void *arg) {
 
 unsigned connections_made(void) { return connections; }
 
-/* ---- sockets -------------------------------------------------------------------------------------- */
+/* ---- sockets
+ * -------------------------------------------------------------------------------------- */
 
 static struct socket *socket_new(void) {
     struct socket *s = memory(sizeof *s);
@@ -277,7 +282,8 @@ static void connected(void *arg) {
     connection_put(c);
 }
 
-/* The last number of the address says which server it is; where the servers are split, hosts reach different ones there. */
+/* The last number of the address says which server it is; where the servers are split, hosts reach
+ * different ones there. */
 static unsigned server_at(const struct sockaddr_in *to) {
     const unsigned which = (ntohl(to->sin_addr.s_addr) & 0xff) - 1;
     return which == 0 ? here()->server : which;
@@ -298,8 +304,11 @@ IMPORT(int, connect, int fd, const struct sockaddr *to, socklen_t n) {
     memcpy(&s->to, to, sizeof s->to);
     s->state = TRYING;
     s->connection = memory(sizeof *s->connection);
-    *s->connection = (struct connection){
-        .refs = 2, .number = ++connections, .client = s, .host = me->process->host, .server = server_at(&s->to)};
+    *s->connection = (struct connection){.refs = 2,
+                                         .number = ++connections,
+                                         .client = s,
+                                         .host = me->process->host,
+                                         .server = server_at(&s->to)};
     s->connection->generator = (uint64_t)me->process->born << 32 | me->process->opens;
     if (s->connection->server >= servers)
         broken("there is no such server");
@@ -324,7 +333,8 @@ IMPORT(int, setsockopt, int fd, int level, int what, const void *value, socklen_
 
 IMPORT(int, getsockname, int fd, struct sockaddr *to, socklen_t *n) {
     const struct socket *s = socket_of(fd);
-    const struct sockaddr_in at = {.sin_family = AF_INET, .sin_port = (in_port_t)(s->connection ? s->connection->number : 1)};
+    const struct sockaddr_in at = {
+        .sin_family = AF_INET, .sin_port = (in_port_t)(s->connection ? s->connection->number : 1)};
     memcpy(to, &at, sizeof at);
     *n = sizeof at;
     return 0;
@@ -389,7 +399,8 @@ IMPORT(ssize_t, recv, int fd, void *to, size_t n, int flags) {
     return (ssize_t)n;
 }
 
-/* ---- poll ---------------------------------------------------------------------------------------------- */
+/* ---- poll
+ * ---------------------------------------------------------------------------------------------- */
 
 static short ready(const struct socket *s, short want) {
     short r = 0;
@@ -416,7 +427,8 @@ static int look(struct pollfd *p, nfds_t n) {
     return found;
 }
 
-/* One socket wakes its thread. Of several only the first does, so the thread looks at the others every few milliseconds. */
+/* One socket wakes its thread. Of several only the first does, so the thread looks at the others
+ * every few milliseconds. */
 IMPORT(int, poll, struct pollfd *p, nfds_t n, int timeout) {
     point(500);
     const int64_t till = timeout < 0 ? FOREVER : now_ns + timeout * MS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * words.c - threads of the library, and the words on which they wait: mutexes, conditions, futexes, and the word that shows
- * whether a thread lives (base/alive.h).
+ * words.c - threads of the library, and the words on which they wait: mutexes, conditions, futexes,
+ * and the word that shows whether a thread lives (base/alive.h).
  */
 #include "sim.h"
 
@@ -13,7 +13,8 @@
 
 /* ---- threads -------------------------------------------------------------------------- */
 
-IMPORT(int, pthread_create, pthread_t *t, const pthread_attr_t *attr, void *(*f)(void *), void *arg) {
+IMPORT(int, pthread_create, pthread_t *t, const pthread_attr_t *attr, void *(*f)(void *),
+       void *arg) {
     (void)attr;
     point(1000);
     *t = thread_start(me->process, f, arg)->number;
@@ -31,8 +32,12 @@ IMPORT(int, pthread_detach, pthread_t t) { return t ? 0 : ESRCH; }
 IMPORT(pthread_t, pthread_self, void) { return me->number; }
 IMPORT(int, pthread_attr_init, pthread_attr_t *a) { return a ? 0 : EINVAL; }
 IMPORT(int, pthread_attr_destroy, pthread_attr_t *a) { return a ? 0 : EINVAL; }
-IMPORT(int, pthread_attr_setstacksize, pthread_attr_t *a, size_t n) { return a && n <= STACK ? 0 : EINVAL; }
-IMPORT(int, pthread_attr_setdetachstate, pthread_attr_t *a, int n) { return a && n >= 0 ? 0 : EINVAL; }
+IMPORT(int, pthread_attr_setstacksize, pthread_attr_t *a, size_t n) {
+    return a && n <= STACK ? 0 : EINVAL;
+}
+IMPORT(int, pthread_attr_setdetachstate, pthread_attr_t *a, int n) {
+    return a && n >= 0 ? 0 : EINVAL;
+}
 IMPORT(int, pthread_setname_np, pthread_t t, const char *name) { return t && name ? 0 : EINVAL; }
 
 IMPORT(int, pthread_setcancelstate, int state, int *before) {
@@ -76,7 +81,8 @@ IMPORT(int, pthread_atfork, void (*before)(void), void (*parent)(void), void (*c
     return 0;
 }
 
-IMPORT(int, __register_atfork, void (*before)(void), void (*parent)(void), void (*child)(void), void *dso) {
+IMPORT(int, __register_atfork, void (*before)(void), void (*parent)(void), void (*child)(void),
+       void *dso) {
     (void)dso;
     return sim_pthread_atfork(before, parent, child);
 }
@@ -98,7 +104,8 @@ IMPORT(int, sigtimedwait, const sigset_t *set, siginfo_t *info, const struct tim
     return -1;
 }
 
-/* ---- mutexes of one process: the first word is the owner's number ------------------------------ */
+/* ---- mutexes of one process: the first word is the owner's number
+ * ------------------------------ */
 
 static unsigned *owner(pthread_mutex_t *m) { return (unsigned *)(void *)m; }
 
@@ -142,7 +149,8 @@ IMPORT(int, pthread_mutex_unlock, pthread_mutex_t *m) {
     return 0;
 }
 
-/* ---- conditions ------------------------------------------------------------------------------- */
+/* ---- conditions
+ * ------------------------------------------------------------------------------- */
 
 IMPORT(int, pthread_condattr_init, pthread_condattr_t *a) { return a ? 0 : EINVAL; }
 IMPORT(int, pthread_condattr_destroy, pthread_condattr_t *a) { return a ? 0 : EINVAL; }
@@ -171,7 +179,8 @@ IMPORT(int, pthread_cond_broadcast, pthread_cond_t *c) {
     return 0;
 }
 
-IMPORT(int, pthread_cond_timedwait, pthread_cond_t *c, pthread_mutex_t *m, const struct timespec *t) {
+IMPORT(int, pthread_cond_timedwait, pthread_cond_t *c, pthread_mutex_t *m,
+       const struct timespec *t) {
     const int64_t till = t ? t->tv_sec * SECOND + t->tv_nsec : FOREVER;
     let_go(m);
     wait_on(word_key(c, KEY_CONDITION), till);
@@ -179,9 +188,12 @@ IMPORT(int, pthread_cond_timedwait, pthread_cond_t *c, pthread_mutex_t *m, const
     return now_ns >= till ? ETIMEDOUT : 0;
 }
 
-IMPORT(int, pthread_cond_wait, pthread_cond_t *c, pthread_mutex_t *m) { return sim_pthread_cond_timedwait(c, m, NULL); }
+IMPORT(int, pthread_cond_wait, pthread_cond_t *c, pthread_mutex_t *m) {
+    return sim_pthread_cond_timedwait(c, m, NULL);
+}
 
-/* ---- futexes ------------------------------------------------------------------------------------ */
+/* ---- futexes
+ * ------------------------------------------------------------------------------------ */
 
 enum { SPURIOUS = 10 };
 
@@ -217,7 +229,8 @@ static long futex(uint32_t *word, int what, uint32_t value, const struct timespe
     }
 }
 
-/* ---- the word of a thread ------------------------------------------------------------------------- */
+/* ---- the word of a thread
+ * ------------------------------------------------------------------------- */
 
 /* As the kernel does: only if the word has the thread's number by then. */
 void word_of_dead(struct thread *t) {
@@ -226,12 +239,16 @@ void word_of_dead(struct thread *t) {
     if (told == NULL)
         return;
     memcpy(&head, told, sizeof head);
-    uint32_t *word = head.list_op_pending ? (uint32_t *)(void *)shared_bytes(t->process, (char *)head.list_op_pending) : NULL;
+    uint32_t *word =
+        head.list_op_pending
+            ? (uint32_t *)(void *)shared_bytes(t->process, (char *)head.list_op_pending)
+            : NULL;
     if (word && (*word & FUTEX_TID_MASK) == t->number)
         *word = (*word & FUTEX_WAITERS) | FUTEX_OWNER_DIED;
 }
 
-/* ---- what the library asks the kernel for by number --------------------------------------------------- */
+/* ---- what the library asks the kernel for by number
+ * --------------------------------------------------- */
 
 IMPORT(long, syscall, long number, ...) {
     long arg[5];
@@ -249,7 +266,8 @@ IMPORT(long, syscall, long number, ...) {
     case SYS_statx:
         return file_born((int)arg[0], (struct statx *)arg[4]);
     case SYS_futex:
-        return futex((uint32_t *)arg[0], (int)arg[1], (uint32_t)arg[2], (const struct timespec *)arg[3]);
+        return futex((uint32_t *)arg[0], (int)arg[1], (uint32_t)arg[2],
+                     (const struct timespec *)arg[3]);
     default:
         broken("the system call %ld is not simulated", number);
     }

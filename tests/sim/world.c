@@ -2,8 +2,8 @@
 /*
  * world.c - time, chance, and what the run says.
  *
- * Time is a number that the simulator raises. What has to happen later lies in a heap, ordered by time and then by number, so
- * that two things of one time have an order.
+ * Time is a number that the simulator raises. What has to happen later lies in a heap, ordered by
+ * time and then by number, so that two things of one time have an order.
  */
 #include "sim.h"
 
@@ -21,7 +21,8 @@ unsigned hosts;
 
 /* ---- chance ------------------------------------------------------------------- */
 
-/* A counter by a constant that is odd, and a mix of its bits: each value of the counter is another stream of numbers. */
+/* A counter by a constant that is odd, and a mix of its bits: each value of the counter is another
+ * stream of numbers. */
 static uint64_t mix(uint64_t z) {
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
     z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -35,12 +36,17 @@ uint64_t draw64(struct stream *s) {
 
 /* What a fault draws is an argument of its event. */
 static uint64_t told(const struct stream *s, enum argument is, uint64_t drawn, uint64_t n) {
-    return acting && s == &streams.faults ? (uint64_t)event_argument(is, (int64_t)drawn, (int64_t)n) : drawn;
+    return acting && s == &streams.faults ? (uint64_t)event_argument(is, (int64_t)drawn, (int64_t)n)
+                                          : drawn;
 }
 
-uint64_t below(struct stream *s, uint64_t n) { return n ? told(s, ARGUMENT_COUNT, draw64(s) % n, n) : 0; }
+uint64_t below(struct stream *s, uint64_t n) {
+    return n ? told(s, ARGUMENT_COUNT, draw64(s) % n, n) : 0;
+}
 
-bool chance(struct stream *s, unsigned permille) { return told(s, ARGUMENT_COIN, draw64(s) % 1000 < permille, 2); }
+bool chance(struct stream *s, unsigned permille) {
+    return told(s, ARGUMENT_COIN, draw64(s) % 1000 < permille, 2);
+}
 
 int64_t up_to(struct stream *s, int64_t ns) {
     return ns > 0 ? (int64_t)told(s, ARGUMENT_SPAN, draw64(s) % (uint64_t)ns, (uint64_t)ns) : 0;
@@ -57,7 +63,8 @@ void world_begin(uint64_t seed) {
 
 /* Hosts drift within an hour, then a time server sets them right. */
 int64_t wall_ns(const struct host *h) {
-    return now_ns + h->offset_ns + now_ns % (3600 * SECOND) / 1000000 * h->drift_ppm + INT64_C(1795000000000) * MS;
+    return now_ns + h->offset_ns + now_ns % (3600 * SECOND) / 1000000 * h->drift_ppm +
+           INT64_C(1795000000000) * MS;
 }
 
 /* ---- what comes later ----------------------------------------------------------- */
@@ -110,11 +117,13 @@ static struct later pop(void) {
 static int64_t not_before_now(int64_t at) { return at > now_ns ? at : now_ns; }
 
 void at_time(int64_t when, void (*f)(void *), void *arg) {
-    push((struct later){.at = not_before_now(when), .number = ++numbers, .f = f, .arg = arg, .of = acting});
+    push((struct later){
+        .at = not_before_now(when), .number = ++numbers, .f = f, .arg = arg, .of = acting});
 }
 
 uint64_t at_time_wake(int64_t when, struct thread *t, unsigned number) {
-    push((struct later){.at = not_before_now(when), .number = ++numbers, .thread = t, .thread_number = number});
+    push((struct later){
+        .at = not_before_now(when), .number = ++numbers, .thread = t, .thread_number = number});
     return numbers;
 }
 
@@ -156,7 +165,8 @@ uint64_t digested(void) { return sum; }
 static void say(FILE *to, const char *format, va_list ap) {
     fprintf(to, "%14.6f ", (double)now_ns / 1e9);
     if (me)
-        fprintf(to, "host %d, process %d, thread %u: ", me->process->host, me->process->pid, me->number);
+        fprintf(to, "host %d, process %d, thread %u: ", me->process->host, me->process->pid,
+                me->number);
     vfprintf(to, format, ap);
     putc('\n', to);
 }

@@ -46,7 +46,8 @@ struct app app_ready(struct redis *r) {
 
 struct app app_today(struct redis *r) {
     struct app a = app_new(r);
-    a.window = 600000, a.slack = 15000, a.short_ms = 30000, a.share = 8, a.pid_max = 2047, a.registration = 1;
+    a.window = 600000, a.slack = 15000, a.short_ms = 30000, a.share = 8, a.pid_max = 2047,
+    a.registration = 1;
     app_at(&a, ((int64_t)time(NULL) * 1000 - a.epoch) / a.unit, 0);
     return a;
 }
@@ -61,10 +62,12 @@ void app_at(struct app *a, int64_t tick, int64_t ms) {
 
 static struct reply *eval(struct app *a, const char *op, va_list rest) {
     char numbers[NUMBERS][24], *both = NULL;
-    const int64_t values[NUMBERS] = {a->epoch,    a->unit,    a->window,  a->slack,        a->now + a->host_ahead,
-                                     a->max_skew, a->pid_min, a->pid_max, a->registration, a->short_ms,
-                                     a->share,    a->min_good};
-    const char *args[4 + COMMON + OP_ARGS] = {"EVAL", a->script ? a->script : app_script(), "1", a->key, op, a->bits};
+    const int64_t values[NUMBERS] = {
+        a->epoch,    a->unit,    a->window,  a->slack,        a->now + a->host_ahead,
+        a->max_skew, a->pid_min, a->pid_max, a->registration, a->short_ms,
+        a->share,    a->min_good};
+    const char *args[4 + COMMON + OP_ARGS] = {
+        "EVAL", a->script ? a->script : app_script(), "1", a->key, op, a->bits};
     size_t n = 6;
     for (size_t i = 0; i < NUMBERS; i++) {
         snprintf(numbers[i], sizeof numbers[i], "%" PRId64, values[i]);
@@ -97,7 +100,8 @@ static bool strings_only(const struct reply *r) {
     return r->type == '*' && r->count >= 2;
 }
 
-/* The place of `era` in an answer; 0: it has none. After it a claim names a pid that a stranger has registered. */
+/* The place of `era` in an answer; 0: it has none. After it a claim names a pid that a stranger has
+ * registered. */
 static size_t era_at(const char *op, const char *word) {
     static const char *const words[] = {"RETRY", "MOVED", "GONE", "LOST", "FOREIGN", "TAKEN"};
     static const size_t places[] = {5, 5, 3, 2, 2, 2};
@@ -106,7 +110,9 @@ static size_t era_at(const char *op, const char *word) {
             return places[i];
     if (strcmp(word, "OK") != 0 || strcmp(op, "look") == 0)
         return 0;
-    return strcmp(op, "claim") == 0 || strcmp(op, "renew") == 0 ? 5 : strcmp(op, "finish") == 0 ? 3 : 2;
+    return strcmp(op, "claim") == 0 || strcmp(op, "renew") == 0 ? 5
+           : strcmp(op, "finish") == 0                          ? 3
+                                                                : 2;
 }
 
 static void keep_era(struct app *a, const char *text) {
@@ -117,7 +123,8 @@ static void keep_era(struct app *a, const char *text) {
     snprintf(a->why, sizeof a->why, "%s", text + whole + (text[whole] == ' '));
 }
 
-/* Keeps what differs from run to run, and how long to wait. Returns whether that is at this place of the answer. */
+/* Keeps what differs from run to run, and how long to wait. Returns whether that is at this place
+ * of the answer. */
 static bool is_kept(struct app *a, const char *op, const struct reply *r, size_t i) {
     const char *word = r->list[0].text, *text = r->list[i].text;
     if (i == 1)
@@ -144,7 +151,8 @@ static const char *line_of(struct app *a, const char *op, const struct reply *r)
     }
     for (size_t i = 0; i < r->count; i++)
         if (!is_kept(a, op, r, i) && n < sizeof a->said)
-            n += (size_t)snprintf(a->said + n, sizeof a->said - n, "%s%s", n > 0 ? " " : "", r->list[i].text);
+            n += (size_t)snprintf(a->said + n, sizeof a->said - n, "%s%s", n > 0 ? " " : "",
+                                  r->list[i].text);
     return a->said;
 }
 
@@ -175,7 +183,8 @@ bool says(struct app *a, const char *want, const char *name, const char *op, ...
 }
 
 bool has(struct app *a, const char *key, const char *field, const char *want, const char *name) {
-    return is_str(redis_text(a->redis, field ? "HGET" : "GET", key, field, NULL), want, "%s%s", a->about, name);
+    return is_str(redis_text(a->redis, field ? "HGET" : "GET", key, field, NULL), want, "%s%s",
+                  a->about, name);
 }
 
 static int by_field(const void *a, const void *b) {

@@ -36,20 +36,23 @@ struct app {
     const char *about;                  /* stands before the names of checks */
     const char *witness;                /* as in the script; NULL: nothing */
     char said[4096], state[48];         /* from the last answer */
-    char era[48], latest[48], why[12];  /* and its era: WHO-B, WHO-B-N, and the word behind it or "" */
-    int64_t poll;                       /* ms, from the last RETRY */
+    char era[48], latest[48],
+        why[12];  /* and its era: WHO-B, WHO-B-N, and the word behind it or "" */
+    int64_t poll; /* ms, from the last RETRY */
 };
 
 /* Returns the script that is sent. */
 const char *app_script(void);
 
-/* Makes an empty server with its clock at T0, the settings above, pids 0 to 2, and no registration. It asks nothing yet. */
+/* Makes an empty server with its clock at T0, the settings above, pids 0 to 2, and no registration.
+ * It asks nothing yet. */
 struct app app_new(struct redis *r);
 
 /* The same, initialised: pids without a record are available. */
 struct app app_ready(struct redis *r);
 
-/* The same as app_new(), with the library's defaults, and the clock at the beginning of a second, now. */
+/* The same as app_new(), with the library's defaults, and the clock at the beginning of a second,
+ * now. */
 struct app app_today(struct redis *r);
 
 /* Sets the server's clock to this many ms after the begin of a tick. */
@@ -62,7 +65,8 @@ struct reply *app_ask(struct app *a, const char *op, ...) __attribute__((sentine
 const char *app_say(struct app *a, const char *op, ...) __attribute__((sentinel));
 
 /* Asks and compares the answer, as one check. A '*' at the end of `want` matches anything. */
-bool says(struct app *a, const char *want, const char *name, const char *op, ...) __attribute__((sentinel));
+bool says(struct app *a, const char *want, const char *name, const char *op, ...)
+    __attribute__((sentinel));
 
 /* Checks the value of a key, or of its field if there is one. "nil": none. */
 bool has(struct app *a, const char *key, const char *field, const char *want, const char *name);

@@ -5,8 +5,10 @@
 
 struct sfid__error err;
 static struct sfid__reply_many room;
-struct sfid__redis_reply reply = {
-    .strings = room.strings, .most = SFID__REPLY_STRINGS, .bytes = room.bytes, .size = SFID__REPLY_BYTES};
+struct sfid__redis_reply reply = {.strings = room.strings,
+                                  .most = SFID__REPLY_STRINGS,
+                                  .bytes = room.bytes,
+                                  .size = SFID__REPLY_BYTES};
 struct took last_took;
 
 struct sfid__connection *new_connection(const char *url) {
@@ -15,7 +17,8 @@ struct sfid__connection *new_connection(const char *url) {
     need(sfid__uri_parse(url, &uri, &err) >= 0, "%s: %s", url, err.text);
     if (!strstr(url, "connect_timeout="))
         uri.connect_timeout_ms = LONG_MS;
-    need(sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) >= 0, "%s: %s", url, err.text);
+    need(sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "orders", &err) >= 0, "%s: %s", url,
+         err.text);
     return c;
 }
 
@@ -24,7 +27,8 @@ void end_asking(struct sfid__connection *c, struct peer *p) {
     stop_peer(p);
 }
 
-int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv) {
+int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc,
+             const char *const *argv) {
     const int64_t began = tap_now_ms();
     size_t lengths[SFID__COMMAND_ARGS];
     for (int i = 0; i < argc; i++)
@@ -33,14 +37,14 @@ int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *s
     memset(&reply, 0x55, sizeof reply);
     memset(&room, 0x55, sizeof room);
     sfid__reply_of_many(&reply, &room);
-    const int rc =
-        sfid__connection_exchange(c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
+    const int rc = sfid__connection_exchange(
+        c, &(struct sfid__question){argc, argv, lengths, began + within_ms, stop}, &reply, &err);
     last_took = took_since(began);
     return rc;
 }
 
-int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char *b, const char *d, const char *e, const char *f,
-        const char *g) {
+int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char *b, const char *d,
+        const char *e, const char *f, const char *g) {
     const char *const argv[] = {a, b, d, e, f, g};
     int argc = 0;
     while (argc < (int)COUNT(argv) && argv[argc])
@@ -48,20 +52,24 @@ int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char
     return ask_with(c, within_ms, NULL, argc, argv);
 }
 
-int ping(struct sfid__connection *c, int64_t within_ms) { return ask(c, within_ms, "PING", NULL, NULL, NULL, NULL, NULL); }
+int ping(struct sfid__connection *c, int64_t within_ms) {
+    return ask(c, within_ms, "PING", NULL, NULL, NULL, NULL, NULL);
+}
 
 bool said(int rc, const char *want) {
-    if (rc == 0 && reply.class == SFID__REPLY_OK && reply.count == 1 && strcmp(reply.strings[0], want) == 0)
+    if (rc == 0 && reply.class == SFID__REPLY_OK && reply.count == 1 &&
+        strcmp(reply.strings[0], want) == 0)
         return true;
-    diag("code %d, class %d, %u strings, \"%.60s\"\n%s", rc, (int)reply.class, reply.count, reply.count ? reply.strings[0] : "",
-         err.text);
+    diag("code %d, class %d, %u strings, \"%.60s\"\n%s", rc, (int)reply.class, reply.count,
+         reply.count ? reply.strings[0] : "", err.text);
     return false;
 }
 
 bool failed_with(int rc, int code, enum sfid__reply_class class, const char *words) {
     if (rc == code && err.code == code && reply.class == class && strstr(err.text, words))
         return true;
-    diag("code %d, class %d, \"%s\"\nwant %d, %d, \"...%s...\"", rc, (int)reply.class, err.text, code, (int)class, words);
+    diag("code %d, class %d, \"%s\"\nwant %d, %d, \"...%s...\"", rc, (int)reply.class, err.text,
+         code, (int)class, words);
     return false;
 }
 

@@ -28,17 +28,19 @@ struct sfid__connection *new_connection(const char *url);
 
 /* Ends both. */
 void end_asking(struct sfid__connection *c, struct peer *p);
-int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc, const char *const *argv);
+int ask_with(struct sfid__connection *c, int64_t within_ms, const _Atomic int *stop, int argc,
+             const char *const *argv);
 
 /* Sends one command of up to six words. */
-int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char *b, const char *d, const char *e, const char *f,
-        const char *g);
+int ask(struct sfid__connection *c, int64_t within_ms, const char *a, const char *b, const char *d,
+        const char *e, const char *f, const char *g);
 int ping(struct sfid__connection *c, int64_t within_ms);
 
 /* Returns whether the last exchange answered with only this string. */
 bool said(int rc, const char *want);
 
-/* Returns whether the last exchange failed with this code and class, and its text contains these words. */
+/* Returns whether the last exchange failed with this code and class, and its text contains these
+ * words. */
 bool failed_with(int rc, int code, enum sfid__reply_class class, const char *words);
 
 /* Check how long the last exchange took. The latter is two checks. */

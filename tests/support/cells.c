@@ -34,7 +34,8 @@ static bool names(const char *list, const char *word) {
     if (strcmp(list, "*") == 0)
         return true;
     for (const char *at = list; (at = strstr(at, word)) != NULL; at += len)
-        if ((at == list || at[-1] == ',' || at[-1] == ' ') && (at[len] == ',' || at[len] == ' ' || at[len] == '\0'))
+        if ((at == list || at[-1] == ',' || at[-1] == ' ') &&
+            (at[len] == ',' || at[len] == ' ' || at[len] == '\0'))
             return true;
     return false;
 }
@@ -49,7 +50,8 @@ void cells_begin(const char *test) {
     while (fgets(text, sizeof text, f)) {
         struct line *l = &lines[line_count];
         text[strcspn(text, "\n")] = '\0';
-        if (text[0] == '#' || (sscanf(text, "stores\t%399[^\n]", stores) == 1) || (sscanf(text, "kinds\t%399[^\n]", kinds) == 1))
+        if (text[0] == '#' || (sscanf(text, "stores\t%399[^\n]", stores) == 1) ||
+            (sscanf(text, "kinds\t%399[^\n]", kinds) == 1))
             continue;
         need(line_count < LINES, "%s is too long", path);
         memcpy(l->text, text, sizeof text);
@@ -66,7 +68,8 @@ void cells_begin(const char *test) {
 
 static bool is_own(const char *option, const char *store, const char *kind) {
     for (size_t i = 0; i < line_count; i++)
-        if (names(lines[i].options, option) && names(lines[i].stores, store) && names(lines[i].kinds, kind))
+        if (names(lines[i].options, option) && names(lines[i].stores, store) &&
+            names(lines[i].kinds, kind))
             return strcmp(lines[i].by, own) == 0;
     return false;
 }
@@ -92,7 +95,8 @@ bool cell_given(const char *option, const char *store, const char *kind) {
 
 /* Calls visit for each cell of one option. */
 static size_t untried(const char *option) {
-    char all_stores[LINE], all_kinds[LINE], cell[sizeof asked[0]], *at_store = NULL, *at_kind = NULL;
+    char all_stores[LINE], all_kinds[LINE], cell[sizeof asked[0]], *at_store = NULL,
+                                                                   *at_kind = NULL;
     size_t missing = 0;
     snprintf(all_stores, sizeof all_stores, "%s", stores);
     for (char *s = strtok_r(all_stores, " ", &at_store); s; s = strtok_r(NULL, " ", &at_store)) {

@@ -2,15 +2,16 @@
 /**
  * cells.h - for tests that tests/options names: which of its cells they have to try.
  *
- * A cell is an option, a store and a kind of open. The list decides, so a test cannot leave a cell out, nor can the list name a test
- * that does not try it.
+ * A cell is an option, a store and a kind of open. The list decides, so a test cannot leave a cell
+ * out, nor can the list name a test that does not try it.
  */
 #ifndef SFID_TESTS_CELLS_H
 #define SFID_TESTS_CELLS_H
 
 #include <stdbool.h>
 
-/* The stores of the list, with the options of time that their texts have; they share a layout. Redis stands where the server's socket goes. */
+/* The stores of the list, with the options of time that their texts have; they share a layout.
+ * Redis stands where the server's socket goes. */
 struct cell_store {
     const char *name, *text;
     bool served;

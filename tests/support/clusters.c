@@ -40,7 +40,8 @@ int cluster_owner(struct cluster *c, int slot) {
     return owner;
 }
 
-/* Between two looks the master may have written more, so a replica is not in step at each moment. */
+/* Between two looks the master may have written more, so a replica is not in step at each
+ * moment. */
 struct replica_wait {
     struct cluster *c;
     int master, replica;
@@ -49,14 +50,16 @@ struct replica_wait {
 static bool has_replica(void *arg) {
     struct replica_wait *w = arg;
     for (int i = 0; i < CLUSTER_NODES && w->replica < 0; i++)
-        if (i != w->master && w->c->node[i].pid != 0 && redis_in_step(&w->c->node[i], &w->c->node[w->master]))
+        if (i != w->master && w->c->node[i].pid != 0 &&
+            redis_in_step(&w->c->node[i], &w->c->node[w->master]))
             w->replica = i;
     return w->replica >= 0;
 }
 
 int cluster_replica(struct cluster *c, int master) {
     struct replica_wait w = {c, master, -1};
-    need(tap_wait_until(has_replica, &w, STACK_WAIT_MS), "node %d has no replica in step with it", master);
+    need(tap_wait_until(has_replica, &w, STACK_WAIT_MS), "node %d has no replica in step with it",
+         master);
     return w.replica;
 }
 
@@ -71,7 +74,9 @@ int cluster_other_master(struct cluster *c, int master) {
 
 /* ---- health ------------------------------------------------------------- */
 
-static bool says_well(struct redis *r) { return strstr(redis_text(r, "CLUSTER", "INFO", NULL), "cluster_state:ok") != NULL; }
+static bool says_well(struct redis *r) {
+    return strstr(redis_text(r, "CLUSTER", "INFO", NULL), "cluster_state:ok") != NULL;
+}
 
 struct slot_wait {
     struct cluster *c;
@@ -84,7 +89,8 @@ static bool all_agree(void *arg) {
     if (w->owner < 0 || w->owner == w->other_than)
         return false;
     for (int i = 0; i < CLUSTER_NODES; i++)
-        if (w->c->node[i].pid != 0 && (owner_by(w->c, i, w->slot) != w->owner || !says_well(&w->c->node[i])))
+        if (w->c->node[i].pid != 0 &&
+            (owner_by(w->c, i, w->slot) != w->owner || !says_well(&w->c->node[i])))
             return false;
     return true;
 }
@@ -103,11 +109,13 @@ static bool whole(void *arg) {
     for (int i = 0; i < CLUSTER_NODES; i++) {
         struct redis *r = &w->c->node[i];
         bool followed = false;
-        if (r->pid == 0 || strcmp(redis_info(r, "replication", "role", role, sizeof role), "master") == 0)
+        if (r->pid == 0 ||
+            strcmp(redis_info(r, "replication", "role", role, sizeof role), "master") == 0)
             continue;
         redis_info(r, "replication", "master_port", port, sizeof port);
         for (int k = 0; k < CLUSTER_NODES; k++)
-            followed = followed || (w->c->node[k].port == atoi(port) && w->c->node[k].pid != 0 && redis_in_step(r, &w->c->node[k]));
+            followed = followed || (w->c->node[k].port == atoi(port) && w->c->node[k].pid != 0 &&
+                                    redis_in_step(r, &w->c->node[k]));
         if (!followed)
             return false;
     }
@@ -141,7 +149,8 @@ static void meet(struct cluster *c) {
         snprintf(epoch, sizeof epoch, "%d", i + 1);
         redis_do(&c->node[i], "CLUSTER", "SET-CONFIG-EPOCH", epoch, NULL);
         if (i > 0)
-            redis_do(&c->node[0], "CLUSTER", "MEET", "127.0.0.1", redis_port_text(&c->node[i]), NULL);
+            redis_do(&c->node[0], "CLUSTER", "MEET", "127.0.0.1", redis_port_text(&c->node[i]),
+                     NULL);
     }
     need(tap_wait_until(have_met, c, STACK_WAIT_MS), "the nodes of a cluster do not meet");
 }
@@ -154,7 +163,8 @@ static void share_slots(struct cluster *c) {
     size_t sizes[WORDS + AT_ONCE] = {7, 8};
     for (int i = 0; i < CLUSTER_MASTERS; i++) {
         int n = 0;
-        for (int s = SLOTS * i / CLUSTER_MASTERS, end = SLOTS * (i + 1) / CLUSTER_MASTERS; s < end; s++) {
+        for (int s = SLOTS * i / CLUSTER_MASTERS, end = SLOTS * (i + 1) / CLUSTER_MASTERS; s < end;
+             s++) {
             sizes[WORDS + n] = (size_t)snprintf(numbers[n], sizeof numbers[n], "%d", s);
             args[WORDS + n] = numbers[n];
             if (++n == AT_ONCE || s + 1 == end) {
@@ -170,16 +180,18 @@ void cluster_start(struct cluster *c, const char *program, unsigned node_timeout
     *c = (struct cluster){.url = ""};
     snprintf(timeout, sizeof timeout, "%u", node_timeout_ms);
     for (int i = 0; i < CLUSTER_NODES; i++)
-        redis_start(&c->node[i], program, "node", REDIS_PORT, "--cluster-enabled", "yes", "--cluster-node-timeout", timeout,
-                    "--cluster-replica-validity-factor", "0", "--cluster-migration-barrier", "99", "--repl-backlog-ttl", "0", NULL);
+        redis_start(&c->node[i], program, "node", REDIS_PORT, "--cluster-enabled", "yes",
+                    "--cluster-node-timeout", timeout, "--cluster-replica-validity-factor", "0",
+                    "--cluster-migration-barrier", "99", "--repl-backlog-ttl", "0", NULL);
     meet(c);
     share_slots(c);
     for (int i = CLUSTER_MASTERS; i < CLUSTER_NODES; i++)
         redis_do(&c->node[i], "CLUSTER", "REPLICATE", c->id[i - CLUSTER_MASTERS], NULL);
-    snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", c->node[0].port, c->node[1].port,
-             c->node[2].port);
+    snprintf(c->url, sizeof c->url, "redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+             c->node[0].port, c->node[1].port, c->node[2].port);
     for (int i = 0; i < CLUSTER_MASTERS; i++) {
-        need(cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, STACK_WAIT_MS), "%s: no cluster comes together", program);
+        need(cluster_whole(c, SLOTS * i / CLUSTER_MASTERS, STACK_WAIT_MS),
+             "%s: no cluster comes together", program);
         cluster_replica(c, i);
     }
 }
@@ -193,12 +205,16 @@ void cluster_end(struct cluster *c) {
 
 bool cluster_fail_over(struct cluster *c, int replica, const char *how) {
     struct redis *r = &c->node[replica];
-    return strcmp(redis_text(r, "CLUSTER", "FAILOVER", strcmp(how, "PLAIN") == 0 ? NULL : how, NULL), "OK") == 0;
+    return strcmp(
+               redis_text(r, "CLUSTER", "FAILOVER", strcmp(how, "PLAIN") == 0 ? NULL : how, NULL),
+               "OK") == 0;
 }
 
-/* The key may expire meanwhile: NOKEY is fine. A key that was made anew on the other side is replaced. */
+/* The key may expire meanwhile: NOKEY is fine. A key that was made anew on the other side is
+ * replaced. */
 static void move_key(struct cluster *c, const struct reply *key, int from, int to) {
-    const char *const args[] = {"MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), key->text, "0", "5000", "REPLACE"};
+    const char *const args[] = {
+        "MIGRATE", "127.0.0.1", redis_port_text(&c->node[to]), key->text, "0", "5000", "REPLACE"};
     const size_t sizes[] = {7, 9, strlen(args[2]), key->size, 1, 4, 7};
     const char *said = redis_text_n(&c->node[from], 7, args, sizes);
     need(strcmp(said, "OK") == 0 || strcmp(said, "NOKEY") == 0, "a key does not move: %s", said);
@@ -221,7 +237,8 @@ static bool is_empty(struct cluster *c, const char *slot, int node) {
     return redis_do(&c->node[node], "CLUSTER", "COUNTKEYSINSLOT", slot, NULL) == 0;
 }
 
-void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(void *arg, int step), void *arg) {
+void cluster_move(struct cluster *c, int slot, int from, int to,
+                  void (*midway)(void *arg, int step), void *arg) {
     char number[8];
     snprintf(number, sizeof number, "%d", slot);
     redis_do(&c->node[to], "CLUSTER", "SETSLOT", number, "IMPORTING", c->id[from], NULL);

@@ -22,7 +22,8 @@ struct cluster {
     char url[160]; /* redis+cluster://…, with the first three nodes */
 };
 
-/** Starts the cluster and waits until all slots are served and replicated. node_timeout_ms: when a silent node counts as down. */
+/** Starts the cluster and waits until all slots are served and replicated. node_timeout_ms: when a
+ * silent node counts as down. */
 void cluster_start(struct cluster *c, const char *program, unsigned node_timeout_ms);
 void cluster_end(struct cluster *c);
 
@@ -38,19 +39,22 @@ int cluster_replica(struct cluster *c, int master);
 /** Returns another master that serves slots; -1: none. */
 int cluster_other_master(struct cluster *c, int master);
 
-/** Waits until another node owns the slot and all running nodes know. Returns that node; -1 if the time runs out. */
+/** Waits until another node owns the slot and all running nodes know. Returns that node; -1 if the
+ * time runs out. */
 int cluster_next_owner(struct cluster *c, int slot, int other_than, unsigned limit_ms);
 
-/** Waits until all running nodes report a good cluster, agree on the slot's owner, and replicas are in step. */
+/** Waits until all running nodes report a good cluster, agree on the slot's owner, and replicas are
+ * in step. */
 bool cluster_whole(struct cluster *c, int slot, unsigned limit_ms);
 
 /** Tells a replica "PLAIN", "FORCE" or "TAKEOVER". Returns whether it agrees. */
 bool cluster_fail_over(struct cluster *c, int replica, const char *how);
 
 /**
- * Moves a slot with its keys from one master to another. In between it calls midway, unless NULL: with no key moved, with all
- * but the one with the shortest name, and with all.
+ * Moves a slot with its keys from one master to another. In between it calls midway, unless NULL:
+ * with no key moved, with all but the one with the shortest name, and with all.
  */
-void cluster_move(struct cluster *c, int slot, int from, int to, void (*midway)(void *arg, int step), void *arg);
+void cluster_move(struct cluster *c, int slot, int from, int to,
+                  void (*midway)(void *arg, int step), void *arg);
 
 #endif

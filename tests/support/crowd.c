@@ -14,7 +14,8 @@ void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_op
         member_start(&c->m[i]);
     unsigned opened = 1;
     for (unsigned i = 1; i < n; i++)
-        opened += flag_wait(&c->m[i].opened, 1, opt->open_timeout_ms + TAP_WAIT_MS) && c->m[i].rc == 0;
+        opened +=
+            flag_wait(&c->m[i].opened, 1, opt->open_timeout_ms + TAP_WAIT_MS) && c->m[i].rc == 0;
     is_i64(opened, n, "%s: %u processes hold a pid", program, n);
 }
 
@@ -28,7 +29,8 @@ void crowd_note(struct crowd *c) {
 static bool crowd_has_followed(void *arg) {
     const struct crowd *c = arg;
     for (unsigned i = 0; i < c->n; i++)
-        if (events_of(&c->m[i], SFID_EVENT_FAILOVER) <= c->failovers[i] || events_of(&c->m[i], SFID_EVENT_RENEWED) <= c->renewed[i])
+        if (events_of(&c->m[i], SFID_EVENT_FAILOVER) <= c->failovers[i] ||
+            events_of(&c->m[i], SFID_EVENT_RENEWED) <= c->renewed[i])
             return false;
     return true;
 }
@@ -60,8 +62,10 @@ bool crowd_is_well(const struct crowd *c, const char *what) {
     struct took longest = {0, 0};
     for (unsigned i = 0; i < c->n; i++)
         longest = took_longer(longest, member_gap(&c->m[i]));
-    const bool good = is_i64(crowd_errors(c), 0, "%s, %s: no call fails, nobody loses a lease", c->program, what);
-    return in_time(longest, CALL_MS, "%s, %s: and none waits for a window", c->program, what) && good;
+    const bool good =
+        is_i64(crowd_errors(c), 0, "%s, %s: no call fails, nobody loses a lease", c->program, what);
+    return in_time(longest, CALL_MS, "%s, %s: and none waits for a window", c->program, what) &&
+           good;
 }
 
 void crowd_end(struct crowd *c) {

@@ -42,7 +42,8 @@ void disk_read(struct disk_bytes *b, const char *path) {
         close(fd);
 }
 
-/* Each block is the synced one, the last one written, or the begin of the one and the rest of the other. */
+/* Each block is the synced one, the last one written, or the begin of the one and the rest of the
+ * other. */
 static void disk_restore_file(uint64_t inode, const char *lost, const char *to) {
     static struct disk_bytes synced, last;
     char path[SHIM_PATH];
@@ -59,11 +60,13 @@ static void disk_restore_file(uint64_t inode, const char *lost, const char *to) 
             memcpy(synced.at + at, last.at + at, 8 * (1 + draw_random(disk.rng) % 7));
     }
     const int fd = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    must(fd >= 0 && write(fd, synced.at, synced.size) == (ssize_t)synced.size, "%s: %s", to, strerror(errno));
+    must(fd >= 0 && write(fd, synced.at, synced.size) == (ssize_t)synced.size, "%s: %s", to,
+         strerror(errno));
     close(fd);
 }
 
-static void disk_restore_entry(uint64_t inode, bool is_dir, const char *name, const char *lost, const char *to) {
+static void disk_restore_entry(uint64_t inode, bool is_dir, const char *name, const char *lost,
+                               const char *to) {
     char lost_path[SHIM_PATH], to_path[SHIM_PATH];
     snprintf(lost_path, sizeof lost_path, "%s/%s", lost, name);
     snprintf(to_path, sizeof to_path, "%s/%s", to, name);
@@ -80,7 +83,8 @@ static void disk_restore_late(const char *lost, const char *to) {
         char path[SHIM_PATH];
         struct stat st, there;
         snprintf(path, sizeof path, "%s/%s", to, e->d_name);
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || lstat(path, &there) == 0 || draw_random(disk.rng) % 2)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            lstat(path, &there) == 0 || draw_random(disk.rng) % 2)
             continue;
         if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0)
             disk_restore_entry(st.st_ino, S_ISDIR(st.st_mode), e->d_name, lost, to);

@@ -25,7 +25,8 @@ struct disk {
 
 extern struct disk disk;
 
-/* Preloads the shim into programs started from here on. Skips the test if the shim was not built. */
+/* Preloads the shim into programs started from here on. Skips the test if the shim was not
+ * built. */
 void disk_begin(uint64_t *rng);
 
 /* Notes that all files are on the disk now. */

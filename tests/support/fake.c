@@ -30,7 +30,8 @@ static void fake_sleep(const struct sfid__clock *clock, int64_t ns) {
         f->on_sleep(f, ns);
 }
 
-static void fake_wait(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
+static void fake_wait(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value,
+                      int64_t ns) {
     struct fake *f = fake_of(clock);
     f->waits_for = word;
     if (atomic_load(word) != value)
@@ -48,18 +49,22 @@ void fake_pass_ms(struct fake *f, int64_t ms) {
 
 void fake_step_ms(struct fake *f, int64_t ms) { f->wall_ns += ms * 1000000; }
 
-uint64_t fake_tick(const struct fake *f) { return (uint64_t)(f->wall_ns / 1000000 / f->g.layout.unit_ms); }
+uint64_t fake_tick(const struct fake *f) {
+    return (uint64_t)(f->wall_ns / 1000000 / f->g.layout.unit_ms);
+}
 
 struct sfid__record *fake_record(const struct fake *f) {
     return &f->page->records[f->records - 1];
 }
 
 struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit) {
-    const struct sfid__start start = {&f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {
+        &f->g.layout, pid, position, limit, fake_tick(f), f->g.max_ahead, 0, 0, NULL, false, 0};
     return sfid__record_append(f->page, f->records++, &start);
 }
 
-void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms) {
+void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms,
+               uint32_t max_ahead_ms) {
     char text[96];
     memset((void *)f, 0, sizeof *f);
     f->clock = (struct sfid__clock){fake_now, fake_monotonic, fake_sleep, fake_wait};
@@ -93,7 +98,8 @@ int64_t fake_next(struct fake *f) { return sfid_next(fake_handle(f)); }
 int64_t fake_try(struct fake *f) {
     const int ready = sfid_ready(fake_handle(f));
     const int64_t id = sfid_try_next(fake_handle(f));
-    if (ready != (id >= 0 || id == SFID_EAGAIN) && id != SFID_ECLOSED) /* some tests close it in the middle of the call */
+    /* some tests close it in the middle of the call */
+    if (ready != (id >= 0 || id == SFID_EAGAIN) && id != SFID_ECLOSED)
         ok(false, "sfid_ready() says %d, and a call returns %" PRIi64, ready, id);
     return id;
 }
@@ -108,7 +114,8 @@ void fake_set_word(struct fake *f, uint64_t tick, uint64_t seq) {
 }
 
 int64_t fake_settle(struct fake *f, struct sfid__record *r, uint64_t n, bool may_sleep) {
-    struct sfid__call call = {.may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
+    struct sfid__call call = {
+        .may_sleep = may_sleep, .want = 1, .from = r, .n = n, .in_hand = true};
     const int rc = sfid__draw(&f->g, &call);
     return rc < 0 ? rc : sfid__compose(call.from, call.n);
 }

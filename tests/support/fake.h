@@ -46,14 +46,16 @@ void fake_step_ms(struct fake *f, int64_t ms);
 uint64_t fake_tick(const struct fake *f);
 struct sfid__record *fake_record(const struct fake *f);
 
-/* Makes a new record above all earlier ones. Points the generator at it, unless that has to find it by itself. */
+/* Makes a new record above all earlier ones. Points the generator at it, unless that has to find it
+ * by itself. */
 struct sfid__record *fake_switch(struct fake *f, uint64_t pid, uint64_t position, uint64_t limit);
 
 /*
  * Opens a generator at tick 100,000,000 of 41:10:12/1ms over FAKE_EPOCH, or of
  * another layout. Its pid is 7, its window lasts to the layout's end.
  */
-void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms, uint32_t max_ahead_ms);
+void fake_open(struct fake *f, const char *layout, sfid_exhaustion policy, uint32_t max_wait_ms,
+               uint32_t max_ahead_ms);
 void fake_close(struct fake *f);
 sfid *fake_handle(struct fake *f);
 int64_t fake_next(struct fake *f);

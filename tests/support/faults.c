@@ -20,7 +20,8 @@ int64_t wait_most_ms(void) { return pace * (WINDOW_MS + BUDGET_MS) + UNIT_MS + J
 sfid_options fault_options(const char *app, const char *store) {
     static char state[80];
     sfid_options opt = options_of(app, -1, &layout);
-    snprintf(state, sizeof state, "%.60s/state", dirs.shm); /* what a disk takes is no part of these tests */
+    /* what a disk takes is no part of these tests */
+    snprintf(state, sizeof state, "%.60s/state", dirs.shm);
     opt.state_dir = state;
     opt.store = store;
     opt.ttl_ms = LONG_WINDOW_MS;
@@ -54,7 +55,8 @@ struct member *member_at(const char *app, int64_t pid, const char *store, ...) {
     return m;
 }
 
-struct member *members_at(const char *socket, const char *app, size_t number, size_t n, int64_t pids, const char *const *names) {
+struct member *members_at(const char *socket, const char *app, size_t number, size_t n,
+                          int64_t pids, const char *const *names) {
     sfid_options opt = fault_options(NULL, NULL);
     opt.ttl_ms = (uint32_t)(pace * WINDOW_MS);
     opt.heartbeat_ms = (uint32_t)(pace * HEARTBEAT_MS);
@@ -63,9 +65,11 @@ struct member *members_at(const char *socket, const char *app, size_t number, si
     for (size_t i = 0; i < n; i++) {
         struct member *m = &all[i];
         snprintf(m->store, sizeof m->store, "unix://%s?timeout=%d", socket, pace * EXCHANGE_MS);
-        snprintf(m->app, sizeof m->app, "%s-%zu-%d", app, number, pace); /* nothing of an earlier play is found */
+        /* nothing of an earlier play is found */
+        snprintf(m->app, sizeof m->app, "%s-%zu-%d", app, number, pace);
         snprintf(m->name, sizeof m->name, "%s-%zu-%zu", names ? names[i] : app, number, i);
-        settle(m, pids * (int64_t)number + 1, pids * (int64_t)(number + 1)); /* 0 to 0 would be all pids */
+        /* 0 to 0 would be all pids */
+        settle(m, pids * (int64_t)number + 1, pids * (int64_t)(number + 1));
     }
     return all;
 }
@@ -86,16 +90,20 @@ void lead_to(const char *link, const char *socket) {
     need(symlink(socket, next) >= 0 && rename(next, link) >= 0, "%s: %s", link, strerror(errno));
 }
 
-void cut_clients(struct redis *r) { redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL); }
+void cut_clients(struct redis *r) {
+    redis_do(r, "CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes", NULL);
+}
 
 /* How much is left of the window that a member, which may be stopped, told of last. */
 static int64_t window_left_ms(const struct member *m) {
-    return (int64_t)(atomic_load(&m->limit) * layout.unit_ms) + layout.epoch_ms - wall_ns() / NS_PER_MS;
+    return (int64_t)(atomic_load(&m->limit) * layout.unit_ms) + layout.epoch_ms -
+           wall_ns() / NS_PER_MS;
 }
 
 /* ---- scenes that a late machine spoils --------------------------------------- */
 
-/* SPARE_MS: what windows have to spare, beside all that a scene does while they last. MOMENT_MS: what a renewal takes. */
+/* SPARE_MS: what windows have to spare, beside all that a scene does while they last. MOMENT_MS:
+ * what a renewal takes. */
 enum { NOTES = 1000, PLAYS = 4, SPARE_MS = 300, MOMENT_MS = 200, BROKEN_WAIT_MS = 500 };
 
 static struct noted {
@@ -140,7 +148,8 @@ void note_in_time(struct took took, int64_t limit_ms, const char *name, ...) {
 void note_lasted(struct took took, int64_t least_ms, const char *name, ...) {
     va_list args;
     va_start(args, name);
-    put((struct noted){.kind = LEAST, .good = took.ms >= least_ms, .want = least_ms, .took = took}, name, args);
+    put((struct noted){.kind = LEAST, .good = took.ms >= least_ms, .want = least_ms, .took = took},
+        name, args);
     va_end(args);
 }
 
@@ -188,7 +197,9 @@ void play(void (*scene)(void), const char *what) {
         for (size_t i = 0; i < noted; i++)
             if (!notes[i].good)
                 diag("not judged: %s", notes[i].name);
-        diag("the machine stood still for %" PRId64 " ms of %" PRId64 ": once more, with longer windows", took.stood_ms, took.ms);
+        diag("the machine stood still for %" PRId64 " ms of %" PRId64
+             ": once more, with longer windows",
+             took.stood_ms, took.ms);
     }
     for (size_t i = 0; i < noted; i++)
         count(&notes[i]);

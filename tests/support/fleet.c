@@ -7,7 +7,9 @@
 
 struct servers servers;
 
-void servers_find(void) { servers.n = redis_installed_ones(servers.installed, COUNT_OF(servers.installed)); }
+void servers_find(void) {
+    servers.n = redis_installed_ones(servers.installed, COUNT_OF(servers.installed));
+}
 
 struct turn {
     const char *program;
@@ -45,24 +47,28 @@ void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r)) 
             take_turn(&(struct turn){servers.installed[i], flags, test});
 }
 
-void on_running_servers(unsigned number, unsigned flags, int64_t bears_ms, void (*test)(struct redis *r)) {
+void on_running_servers(unsigned number, unsigned flags, int64_t bears_ms,
+                        void (*test)(struct redis *r)) {
     for (size_t i = 0; i < servers.n; i++)
         if (getenv("SFID_TEST_LONG") || i == number % servers.n)
-            retake(take_turn, &(struct turn){servers.installed[i], flags, test}, bears_ms, fleet_forget);
+            retake(take_turn, &(struct turn){servers.installed[i], flags, test}, bears_ms,
+                   fleet_forget);
 }
 
 void fleet_timeout(sfid_options *opt, const struct redis *r, unsigned ms) {
     static char stores[64][180];
     static unsigned used;
     char *store = stores[used++ % COUNT_OF(stores)];
-    snprintf(store, sizeof stores[0], "unix://%s?timeout=%ums&connect_timeout=%ums", r->socket, ms, ms);
+    snprintf(store, sizeof stores[0], "unix://%s?timeout=%ums&connect_timeout=%ums", r->socket, ms,
+             ms);
     opt->store = store;
 }
 
-static sfid_options options_with(const struct redis *r, const char *app, const sfid_layout *l, uint32_t ttl_ms,
-                                 uint32_t heartbeat_ms) {
+static sfid_options options_with(const struct redis *r, const char *app, const sfid_layout *l,
+                                 uint32_t ttl_ms, uint32_t heartbeat_ms) {
     sfid_options opt = options_of(app, -1, l);
-    const unsigned third = (ttl_ms - heartbeat_ms) / 3; /* two exchanges, the budget and a tick fit between two heartbeats */
+    /* two exchanges, the budget and a tick fit between two heartbeats */
+    const unsigned third = (ttl_ms - heartbeat_ms) / 3;
     fleet_timeout(&opt, r, third < FLEET_TIMEOUT_MS ? third : FLEET_TIMEOUT_MS);
     opt.pid_min = 1;
     opt.pid_max = (int64_t)l->max_pid;
@@ -127,7 +133,9 @@ int member_open_one(struct member *m) {
     return m->rc;
 }
 
-bool member_is_too_late(const struct member *m) { return m->rc == SFID_ENOPID || m->rc == SFID_EBUSY || m->rc == SFID_ESTATE; }
+bool member_is_too_late(const struct member *m) {
+    return m->rc == SFID_ENOPID || m->rc == SFID_EBUSY || m->rc == SFID_ESTATE;
+}
 
 int member_open_in_vain(struct member *m) {
     while (member_open_one(m), member_is_too_late(m) && m->opt.open_timeout_ms < TAP_WAIT_MS) {
@@ -143,7 +151,8 @@ void member_open_or_die(struct member *m) { must(member_open_one(m) == 0, "open:
 struct member *member_drawing(const sfid_options *opt) {
     struct member *m = members_new(1, opt);
     member_open_or_die(m);
-    must(member_draws(m, 1, TAP_WAIT_MS), "a member does not draw: %" PRIi64 " calls failed, the last one with %" PRIi64,
+    must(member_draws(m, 1, TAP_WAIT_MS),
+         "a member does not draw: %" PRIi64 " calls failed, the last one with %" PRIi64,
          atomic_load(&m->errors), atomic_load(&m->error));
     return m;
 }
@@ -200,7 +209,8 @@ static bool error_came(void *arg) {
 }
 
 bool member_fails(const struct member *m, unsigned limit_ms) {
-    return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1}, limit_ms);
+    return tap_wait_until(error_came, &(struct more_wait){m, atomic_load(&m->errors) + 1},
+                          limit_ms);
 }
 
 /* Waits for an event, from event number `from` on. found stays NULL if none comes. */
@@ -217,26 +227,31 @@ static bool event_came(void *arg) {
     const int n = atomic_load(&w->m->events);
     for (; w->from < n && w->found == NULL; w->from++) {
         const struct seen *e = &w->m->seen[w->from % EVENTS_KEPT];
-        if (e->kind == w->kind && (w->code == 0 || e->code == w->code) && strstr(e->text, w->words) && strstr(e->text, w->server))
+        if (e->kind == w->kind && (w->code == 0 || e->code == w->code) &&
+            strstr(e->text, w->words) && strstr(e->text, w->server))
             w->found = e;
     }
     return w->found != NULL;
 }
 
-const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms) {
+const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from,
+                                unsigned limit_ms) {
     struct event_wait w = {m, kind, from, 0, "", "", NULL};
     tap_wait_until(event_came, &w, limit_ms);
     return w.found;
 }
 
-const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server) {
+const struct seen *member_told(const struct member *m, int from, int code, const char *words,
+                               const char *server) {
     struct event_wait w = {m, SFID_EVENT_RENEW_FAILED, from, code, words, server, NULL};
     if (!tap_wait_until(event_came, &w, TAP_WAIT_MS))
         diag("%s: no renewal failed with %d, \"%s\" and \"%s\"", m->name, code, words, server);
     return w.found;
 }
 
-int events_of(const struct member *m, sfid_event_kind kind) { return atomic_load(&m->of_kind[kind]); }
+int events_of(const struct member *m, sfid_event_kind kind) {
+    return atomic_load(&m->of_kind[kind]);
+}
 
 bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms) {
     return flag_wait(&m->of_kind[kind], least, limit_ms);
@@ -254,12 +269,14 @@ uint64_t fleet_begin(const char *layout_text) {
     return seed();
 }
 
-int fleet_main(const char *layout_text, unsigned number, unsigned flags, void (*test)(struct redis *r)) {
+int fleet_main(const char *layout_text, unsigned number, unsigned flags,
+               void (*test)(struct redis *r)) {
     fleet_begin(layout_text);
     on_servers(number, flags, test);
     return done_testing();
 }
 
-sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms, uint32_t heartbeat_ms) {
+sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms,
+                         uint32_t heartbeat_ms) {
     return options_with(r, app, &layout, ttl_ms, heartbeat_ms);
 }

@@ -18,7 +18,8 @@ enum { EVENTS_KEPT = 200, MOST_THREADS = 4, WINDOWS_ROOM = 2048, RECORD = 400, H
 /* Of fleet_options(): no exchange and no window ends on a machine that is late. */
 enum { FLEET_TTL_MS = 60000, FLEET_HEARTBEAT_MS = 1000, FLEET_TIMEOUT_MS = 15000 };
 
-/* As long as a call may wait by default. It needs next to nothing while its lease is renewed in time. */
+/* As long as a call may wait by default. It needs next to nothing while its lease is renewed in
+ * time. */
 enum { CALL_MS = 2000 };
 
 /* ---- servers ------------------------------------------------------------ */
@@ -33,8 +34,8 @@ extern struct servers servers;
 void servers_find(void);
 
 /*
- * Runs a test, in the long form against each server, in the short form against one, which `number` selects. Each test has a
- * server of its own.
+ * Runs a test, in the long form against each server, in the short form against one, which `number`
+ * selects. Each test has a server of its own.
  */
 void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r));
 
@@ -42,21 +43,25 @@ void on_servers(unsigned number, unsigned flags, void (*test)(struct redis *r));
 void fleet_forget(void);
 
 /* As on_servers(), for a scene that no process may sleep through for bears_ms: see retake.h. */
-void on_running_servers(unsigned number, unsigned flags, int64_t bears_ms, void (*test)(struct redis *r));
+void on_running_servers(unsigned number, unsigned flags, int64_t bears_ms,
+                        void (*test)(struct redis *r));
 
 /*
- * Options for a new app: a lease lasts FLEET_TTL_MS and is renewed each second, there are no short ones, and a call waits as long
- * as the test does. There is no pid 0, since that alone is no valid range.
+ * Options for a new app: a lease lasts FLEET_TTL_MS and is renewed each second, there are no short
+ * ones, and a call waits as long as the test does. There is no pid 0, since that alone is no valid
+ * range.
  */
 sfid_options fleet_options(const struct redis *r, const char *app, const sfid_layout *l);
 
-/* Sets how long an exchange with the server may take, for tests of timeouts and of short windows. */
+/* Sets how long an exchange with the server may take, for tests of timeouts and of short
+ * windows. */
 void fleet_timeout(sfid_options *opt, const struct redis *r, unsigned ms);
 
 /* Gives a member directories as on another host. Members with the same number share them. */
 void on_host(sfid_options *opt, unsigned number);
 
-/* Makes the app known at its servers: nobody holds a pid of it yet. A server that is late is asked again. */
+/* Makes the app known at its servers: nobody holds a pid of it yet. A server that is late is asked
+ * again. */
 void fleet_app_init(const sfid_options *opt);
 
 /* Returns how many scripts the server has run since CONFIG RESETSTAT. */
@@ -68,10 +73,12 @@ const char *record_of(struct redis *r, const char *app, int64_t pid, char line[R
 /* Returns whether a record is released: it then has only the position. */
 bool is_released(const char *record);
 
-/* Joins files of the source tree, such as the parts of the lease script. NULL ends the names. The text is for free(). */
+/* Joins files of the source tree, such as the parts of the lease script. NULL ends the names. The
+ * text is for free(). */
 char *files_text(const char *const *names);
 #define LEASE_SCRIPT \
-    ((const char *const[]){"src/lease/lease.lua", "src/lease/lease_claim.lua", "src/lease/lease_exchange.lua", NULL})
+    ((const char *const[]){"src/lease/lease.lua", "src/lease/lease_claim.lua", \
+                           "src/lease/lease_exchange.lua", NULL})
 
 /* Writes the key of a pid's registration. Returns its size, since it has binary bytes. */
 size_t registration_of(const char *app, int64_t pid, char key[100]);
@@ -84,24 +91,29 @@ const char *registration_text(struct redis *r, const char *command, const char *
 struct seen {
     sfid_event_kind kind;
     int code;
-    int64_t pid, value, at_ns, left_ms; /* left_ms: of the window, just after it; -1 before the member has opened */
+    /* left_ms: of the window, just after it; -1 before the member has opened */
+    int64_t pid, value, at_ns, left_ms;
     char text[600];
 };
 
-/* Shared by test and member. The test sets the first part before the start; the member writes the rest. */
+/* Shared by test and member. The test sets the first part before the start; the member writes the
+ * rest. */
 struct member {
     sfid_options opt;
-    char app[40], store[300], name[64]; /* app, store: room for what opt names; name: for the names of checks */
+    /* app, store: room for what opt names; name: for the names of checks */
+    char app[40], store[300], name[64];
     unsigned threads, burst;
     long nap_us;                       /* between bursts, plus a random time up to the same */
     bool leaves;                       /* ends without closing */
     bool waits;                        /* waits for may_open before it opens */
     void (*prepare)(struct member *m); /* called first in the member's process; NULL: nothing */
     _Atomic int64_t clock_offset_ns;   /* for tests that give members clocks of their own */
-    bool by_slot;                      /* tells the checker only its slot, for tests that change the machine's name */
-    bool closes_fds;                   /* closes all but the standard ones after opening */
-    int (*live)(void *m);              /* its process, in place of the one that draws in threads; NULL: that one */
-    const sfid_layout *noted;          /* of the IDs for member_note(), if that is not opt.layout */
+    /* tells the checker only its slot, for tests that change the machine's name */
+    bool by_slot;
+    bool closes_fds; /* closes all but the standard ones after opening */
+    /* its process, in place of the one that draws in threads; NULL: that one */
+    int (*live)(void *m);
+    const sfid_layout *noted; /* of the IDs for member_note(), if that is not opt.layout */
 
     atomic_int may_open, may_draw, may_end; /* may_draw: 1 at first */
 
@@ -172,8 +184,9 @@ int member_open_one(struct member *m);
 void member_open_or_die(struct member *m);
 
 /*
- * As member_open_one(), where a server's trouble is to be the answer. On a busy host an open may come too late to ask, or to join
- * others. It says so, and does not blame the server. Such an open is repeated with twice the time.
+ * As member_open_one(), where a server's trouble is to be the answer. On a busy host an open may
+ * come too late to ask, or to join others. It says so, and does not blame the server. Such an open
+ * is repeated with twice the time.
  */
 int member_open_in_vain(struct member *m);
 bool member_is_too_late(const struct member *m);
@@ -198,7 +211,8 @@ struct took member_gap(const struct member *m);
 bool member_is_well(const struct member *m, const char *what);
 bool member_draws(const struct member *m, int64_t ids, unsigned limit_ms);
 bool member_fails(const struct member *m, unsigned limit_ms);
-const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from, unsigned limit_ms);
+const struct seen *member_event(const struct member *m, sfid_event_kind kind, int from,
+                                unsigned limit_ms);
 
 /* Returns how many events of a kind the member has had. */
 int events_of(const struct member *m, sfid_event_kind kind);
@@ -207,10 +221,12 @@ int events_of(const struct member *m, sfid_event_kind kind);
 bool member_had(struct member *m, sfid_event_kind kind, int least, unsigned limit_ms);
 
 /*
- * Waits for an event, from event number `from` on, that reports this renewal failure (code 0: any). An earlier renewal under way
- * may fail differently. Returns NULL, with a diagnostic, if none comes.
+ * Waits for an event, from event number `from` on, that reports this renewal failure (code 0: any).
+ * An earlier renewal under way may fail differently. Returns NULL, with a diagnostic, if none
+ * comes.
  */
-const struct seen *member_told(const struct member *m, int from, int code, const char *words, const char *server);
+const struct seen *member_told(const struct member *m, int from, int code, const char *words,
+                               const char *server);
 
 /* The layout of the test. */
 extern sfid_layout layout;
@@ -219,13 +235,15 @@ extern sfid_layout layout;
 uint64_t fleet_begin(const char *layout_text);
 
 /* Is main() of a test that needs no more than this: fleet_begin(), on_servers(), done_testing(). */
-int fleet_main(const char *layout_text, unsigned number, unsigned flags, void (*test)(struct redis *r));
+int fleet_main(const char *layout_text, unsigned number, unsigned flags,
+               void (*test)(struct redis *r));
 
 /*
- * As fleet_options() with the layout of the test; a lease lasts ttl_ms and is renewed each heartbeat_ms. An exchange may take a third
- * of the time between.
+ * As fleet_options() with the layout of the test; a lease lasts ttl_ms and is renewed each
+ * heartbeat_ms. An exchange may take a third of the time between.
  */
-sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms, uint32_t heartbeat_ms);
+sfid_options fleet_lease(const struct redis *r, const char *app, uint32_t ttl_ms,
+                         uint32_t heartbeat_ms);
 
 /* ---- a crowd: it leases from the current server and follows a change ----- */
 
@@ -245,7 +263,8 @@ void crowd_begin(struct crowd *c, const char *program, unsigned n, const sfid_op
 void crowd_note(struct crowd *c);
 bool crowd_has_renewed(void *arg);
 
-/* Returns whether, since crowd_note(), all have reached another server or era, and renewed there. */
+/* Returns whether, since crowd_note(), all have reached another server or era, and renewed
+ * there. */
 bool crowd_follows(struct crowd *c);
 bool crowd_is_well(const struct crowd *c, const char *what);
 void crowd_end(struct crowd *c);

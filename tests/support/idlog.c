@@ -13,16 +13,19 @@ static struct idlog_head *idlog_make(const char *path, size_t size) {
     return at == MAP_FAILED ? NULL : at;
 }
 
-bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life, uint64_t pid) {
+bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life,
+                uint64_t pid) {
     const size_t size = capacity * sizeof(int64_t);
     struct idlog_head *at = idlog_make(path, size);
     if (at == NULL)
         return false;
-    *log = (struct idlog){.head = at, .ids = (int64_t *)(at + 1), .capacity = capacity, .mapped = sizeof *at + size};
+    *log = (struct idlog){
+        .head = at, .ids = (int64_t *)(at + 1), .capacity = capacity, .mapped = sizeof *at + size};
     log->head->capacity = capacity;
     log->head->life = life;
     log->head->pid = pid;
-    __atomic_signal_fence(__ATOMIC_RELEASE); /* keeps this write last: a process killed before has not begun */
+    /* keeps this write last: a process killed before has not begun */
+    __atomic_signal_fence(__ATOMIC_RELEASE);
     memcpy(log->head->magic, IDLOG_MAGIC, sizeof log->head->magic);
     return true;
 }

@@ -31,7 +31,8 @@ struct idlog_head {
     uint64_t capacity; /* IDs that fit */
     uint64_t count;    /* IDs so far */
     uint64_t lost;     /* IDs without room: the test is at fault */
-    uint64_t life;     /* which life of the pid wrote it, from 1; files of one life may be concurrent */
+    /* which life of the pid wrote it, from 1; files of one life may be concurrent */
+    uint64_t life;
     uint64_t pid;      /* the pid in each ID, or IDLOG_ANY_PID */
     uint64_t process;  /* unique number of the process; 0: its windows are unknown */
     uint64_t reserved; /* zero */
@@ -44,7 +45,8 @@ struct idlog_head {
  */
 struct winlog_window {
     uint64_t pid, first, limit;
-    uint64_t holder; /* hash of the identity and the slot's directory, since two machines may share a name */
+    /* hash of the identity and the slot's directory, since two machines may share a name */
+    uint64_t holder;
     uint64_t flags;
 };
 
@@ -63,7 +65,8 @@ struct winlog {
 };
 
 /* Creates or replaces the file. Returns false, with errno, on failure. */
-bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life, uint64_t pid);
+bool idlog_open(struct idlog *log, const char *path, uint64_t capacity, uint64_t life,
+                uint64_t pid);
 
 /* One writer for each file. */
 void idlog_put(struct idlog *log, int64_t id);

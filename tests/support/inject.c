@@ -35,10 +35,14 @@ void inject_is_of_library(void) { of_library = true; }
 
 bool inject_is_inside(void) { return inside > 0 || of_library; }
 bool inject_counts(void) { return inject_is_inside() && atomic_load(&begun); }
-int64_t inject_clock_moved_ns(void) { return inject && inject_is_inside() ? atomic_load(&inject->clock_ns) : 0; }
+int64_t inject_clock_moved_ns(void) {
+    return inject && inject_is_inside() ? atomic_load(&inject->clock_ns) : 0;
+}
 
-static bool is_planned(const struct inject_plan *p, enum inject_side side, enum inject_kind kind, uint32_t call) {
-    return p->call != 0 && p->side == side && p->kind == kind && (p->all ? call >= p->call : call == p->call);
+static bool is_planned(const struct inject_plan *p, enum inject_side side, enum inject_kind kind,
+                       uint32_t call) {
+    return p->call != 0 && p->side == side && p->kind == kind &&
+           (p->all ? call >= p->call : call == p->call);
 }
 
 /* What asks the disk. What an open file is stands in memory. */
@@ -103,16 +107,18 @@ const char *inject_shown(int error) {
 }
 
 bool inject_is_fault(int error) {
-    return error != EINTR && error != INJECT_PART && error != EWOULDBLOCK && error != EEXIST && error != ENOENT && error != ESTALE;
+    return error != EINTR && error != INJECT_PART && error != EWOULDBLOCK && error != EEXIST &&
+           error != ENOENT && error != ESTALE;
 }
 
 bool inject_is_told(const char *text, enum inject_kind kind, int error) {
     if (error == ENOMEM && strstr(text, "out of memory"))
         return true;
-    if (kind == INJECT_linkat && (error == EPERM || error == EOPNOTSUPP) && strstr(text, "hard link") == NULL)
+    if (kind == INJECT_linkat && (error == EPERM || error == EOPNOTSUPP) &&
+        strstr(text, "hard link") == NULL)
         return false;
-    return strstr(text, inject_shown(error)) &&
-           (kind <= INJECT_asprintf || strchr(text, '/') || (words[kind] && strstr(text, words[kind])));
+    return strstr(text, inject_shown(error)) && (kind <= INJECT_asprintf || strchr(text, '/') ||
+                                                 (words[kind] && strstr(text, words[kind])));
 }
 
 /* ---- what the library has --------------------------------------------------- */
@@ -128,7 +134,8 @@ static struct thing {
 static size_t things_end;
 static pthread_mutex_t things_lock = PTHREAD_MUTEX_INITIALIZER;
 
-static void put(enum inject_thing what, const void *at, size_t size, const char *by, const void *from) {
+static void put(enum inject_thing what, const void *at, size_t size, const char *by,
+                const void *from) {
     size_t i = 0;
     while (i < things_end && things[i].what != INJECT_NOTHING)
         i++;
@@ -187,7 +194,8 @@ void inject_forget(void) {
 }
 
 void inject_begin(void) {
-    things_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER; /* a forked child may have found it locked */
+    /* a forked child may have found it locked */
+    things_lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     atomic_store(&begun, true);
 }
 
@@ -195,7 +203,8 @@ struct inject_live inject_live(void) {
     struct inject_live n = {0, 0, 0, 0};
     pthread_mutex_lock(&things_lock);
     for (size_t i = 0; i < things_end; i++) {
-        const bool notes_page = things[i].what == INJECT_BLOCK && things[i].size == sizeof(struct sfid__mapping);
+        const bool notes_page =
+            things[i].what == INJECT_BLOCK && things[i].size == sizeof(struct sfid__mapping);
         n.pages += notes_page;
         n.blocks += things[i].what == INJECT_BLOCK && !notes_page;
         n.map_bytes += things[i].what == INJECT_MAP ? (int)things[i].size : 0;
@@ -205,12 +214,14 @@ struct inject_live inject_live(void) {
     return n;
 }
 
-extern const char __executable_start; /* of the linker: addr2line(1) reads what is counted from here */
+/* of the linker: addr2line(1) reads what is counted from here */
+extern const char __executable_start;
 
 void inject_list(char *out, size_t size) {
     size_t used = 0;
     for (size_t i = 0; i < things_end; i++)
         if (things[i].what != INJECT_NOTHING && used < size)
-            used += (size_t)snprintf(out + used, size - used, " %s(%zu)@%#tx", things[i].by, things[i].size,
+            used += (size_t)snprintf(out + used, size - used, " %s(%zu)@%#tx", things[i].by,
+                                     things[i].size,
                                      (const char *)things[i].from - &__executable_start);
 }

@@ -29,9 +29,9 @@
 #define INJECT_PART (-1000)
 
 /*
- * A name as the linker sees it, then up to six errors that it may plausibly have. A name with one error that every caller
- * has to bear is here as well: an fstat of an open file never fails, but a sandbox may forbid it. What syscall() asks for by
- * number has names of its own.
+ * A name as the linker sees it, then up to six errors that it may plausibly have. A name with one
+ * error that every caller has to bear is here as well: an fstat of an open file never fails, but a
+ * sandbox may forbid it. What syscall() asks for by number has names of its own.
  */
 #define INJECT_LIST(X) \
     X(malloc, ENOMEM, 0, 0, 0, 0, 0) \
@@ -128,13 +128,16 @@ struct inject_plan {
     enum inject_kind kind;
     uint32_t call; /* the first one that fails, from 1; 0: none */
     int error;
-    bool all;  /* and all of the kind after it */
-    bool dead; /* and each call to a file after it, with EIO: open(2) tells of descriptors and rights before it asks the disk */
+    bool all; /* and all of the kind after it */
+    /* and each call to a file after it, with EIO: open(2) tells of descriptors and rights before it
+     * asks the disk */
+    bool dead;
 };
 
 /* In memory that all processes of a trial share. */
 struct inject_shared {
-    struct inject_plan plan, second;                    /* second: fails as well, after it; call 0: none */
+    /* second: fails as well, after it; call 0: none */
+    struct inject_plan plan, second;
     _Atomic uint32_t calls[INJECT_SIDES][INJECT_KINDS]; /* while armed */
     _Atomic uint32_t hits, second_hits;
     uint32_t before[INJECT_SIDES][INJECT_KINDS]; /* calls up to the first that failed */
@@ -142,7 +145,8 @@ struct inject_shared {
 };
 extern struct inject_shared *inject;
 
-/* From here on this process keeps the list of what the library has, and its calls may fail while armed. Others only use the clock. */
+/* From here on this process keeps the list of what the library has, and its calls may fail while
+ * armed. Others only use the clock. */
 void inject_begin(void);
 
 /* The calling thread is in the library, or no longer. */
@@ -153,7 +157,8 @@ void inject_leave(void);
 void inject_arm(void);
 void inject_disarm(void);
 
-/* What the library has. A page that it no longer uses stays mapped up to its last record, with a note of it. */
+/* What the library has. A page that it no longer uses stays mapped up to its last record, with a
+ * note of it. */
 struct inject_live {
     int blocks; /* but for those notes */
     int pages;  /* the notes */

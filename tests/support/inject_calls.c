@@ -30,14 +30,18 @@
 #define WRAP(type, name, parameters, arguments, bad) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
-    type __wrap_##name parameters { return inject_fails(INJECT_##name) ? (bad) : __real_##name arguments; }
+    type __wrap_##name parameters { \
+        return inject_fails(INJECT_##name) ? (bad) : __real_##name arguments; \
+    }
 
 /* One that returns something to give back. */
 #define WRAP_GET(what, type, name, parameters, arguments, size) \
     type __real_##name parameters; \
     type __wrap_##name parameters; \
     type __wrap_##name parameters { \
-        return inject_fails(INJECT_##name) ? NULL : inject_keep(what, __real_##name arguments, (size), #name, FROM); \
+        return inject_fails(INJECT_##name) \
+                   ? NULL \
+                   : inject_keep(what, __real_##name arguments, (size), #name, FROM); \
     }
 
 /* One that gives it back, with a result or none. */
@@ -62,7 +66,8 @@ WRAP_PUT(int, fclose, (FILE * f), (f), f)
 WRAP_PUT(int, closedir, (DIR * d), (d), d)
 WRAP_GET(INJECT_STREAM, FILE *, fopen64, (const char *path, const char *how), (path, how), 0)
 WRAP_GET(INJECT_STREAM, DIR *, fdopendir, (int fd), (fd), 0)
-WRAP_GET(INJECT_STREAM, redisReader *, redisReaderCreateWithFunctions, (redisReplyObjectFunctions * f), (f), 0)
+WRAP_GET(INJECT_STREAM, redisReader *, redisReaderCreateWithFunctions,
+         (redisReplyObjectFunctions * f), (f), 0)
 WRAP_FREE(redisReaderFree, (redisReader * r), (r), r)
 WRAP_FREE(redisFreeCommand, (char *s), (s), s)
 WRAP_FREE(freeaddrinfo, (struct addrinfo * a), (a), a)
@@ -90,7 +95,8 @@ int __wrap_posix_memalign(void **out, size_t by, size_t n) {
 }
 
 /* The library is built with _FORTIFY_SOURCE or without. */
-static int print(enum inject_kind kind, char **out, const char *format, va_list args, const void *from) {
+static int print(enum inject_kind kind, char **out, const char *format, va_list args,
+                 const void *from) {
     if (inject_fails(kind))
         return -1;
     const int n = vasprintf(out, format, args);
@@ -99,7 +105,8 @@ static int print(enum inject_kind kind, char **out, const char *format, va_list 
     return n;
 }
 
-int __wrap___asprintf_chk(char **out, int flag, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int __wrap___asprintf_chk(char **out, int flag, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 int __wrap___asprintf_chk(char **out, int flag, const char *format, ...) {
     va_list args;
     (void)flag;
@@ -121,7 +128,8 @@ int __wrap_asprintf(char **out, const char *format, ...) {
 void *__real_mmap64(void *at, size_t n, int prot, int flags, int fd, int64_t offset);
 void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, int64_t offset);
 void *__wrap_mmap64(void *at, size_t n, int prot, int flags, int fd, int64_t offset) {
-    void *map = inject_fails(INJECT_mmap64) ? MAP_FAILED : __real_mmap64(at, n, prot, flags, fd, offset);
+    void *map =
+        inject_fails(INJECT_mmap64) ? MAP_FAILED : __real_mmap64(at, n, prot, flags, fd, offset);
     if (map != MAP_FAILED && inject_counts()) {
         inject_cut(map, n);
         inject_keep(INJECT_MAP, map, n, "mmap", FROM);
@@ -156,7 +164,9 @@ WRAP(int, msync, (void *at, size_t n, int how), (at, n, how), -1)
 
 /* ---- files ------------------------------------------------------------------ */
 
-static unsigned mode_of(va_list args, int flags) { return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, unsigned) : 0; }
+static unsigned mode_of(va_list args, int flags) {
+    return flags & (O_CREAT | O_TMPFILE) ? va_arg(args, unsigned) : 0;
+}
 
 int __real_open64(const char *path, int flags, ...);
 int __wrap_open64(const char *path, int flags, ...);
@@ -200,7 +210,8 @@ WRAP(int, flock, (int fd, int how), (fd, how), -1)
 WRAP(int, fstat64, (int fd, struct stat *st), (fd, st), -1)
 WRAP(int, stat64, (const char *path, struct stat *st), (path, st), -1)
 WRAP(int, lstat64, (const char *path, struct stat *st), (path, st), -1)
-WRAP(int, fstatat64, (int fd, const char *path, struct stat *st, int flags), (fd, path, st, flags), -1)
+WRAP(int, fstatat64, (int fd, const char *path, struct stat *st, int flags), (fd, path, st, flags),
+     -1)
 WRAP(int, fstatfs64, (int fd, struct statfs *st), (fd, st), -1)
 WRAP(int, fsync, (int fd), (fd), -1)
 WRAP(int, fdatasync, (int fd), (fd), -1)
@@ -209,14 +220,18 @@ WRAP(int, fallocate64, (int fd, int how, int64_t at, int64_t n), (fd, how, at, n
 WRAP(int64_t, lseek64, (int fd, int64_t at, int from), (fd, at, from), -1)
 WRAP(int, mkdir, (const char *path, mode_t mode), (path, mode), -1)
 WRAP(int, mkdirat, (int fd, const char *path, mode_t mode), (fd, path, mode), -1)
-WRAP(int, linkat, (int d, const char *from, int e, const char *to, int flags), (d, from, e, to, flags), -1)
+WRAP(int, linkat, (int d, const char *from, int e, const char *to, int flags),
+     (d, from, e, to, flags), -1)
 WRAP(int, renameat, (int d, const char *from, int e, const char *to), (d, from, e, to), -1)
 WRAP(int, unlinkat, (int d, const char *path, int flags), (d, path, flags), -1)
 
 WRAP(ssize_t, readlinkat, (int d, const char *path, char *buf, size_t n), (d, path, buf, n), -1)
-WRAP(ssize_t, getxattr, (const char *path, const char *name, void *buf, size_t n), (path, name, buf, n), -1)
+WRAP(ssize_t, getxattr, (const char *path, const char *name, void *buf, size_t n),
+     (path, name, buf, n), -1)
 WRAP(ssize_t, fgetxattr, (int fd, const char *name, void *buf, size_t n), (fd, name, buf, n), -1)
-#define PEER (pid_t process, const struct iovec *v, unsigned long n, const struct iovec *w, unsigned long m, unsigned long flags)
+#define PEER \
+    (pid_t process, const struct iovec *v, unsigned long n, const struct iovec *w, \
+     unsigned long m, unsigned long flags)
 WRAP(ssize_t, process_vm_readv, PEER, (process, v, n, w, m, flags), -1)
 WRAP(ssize_t, process_vm_writev, PEER, (process, v, n, w, m, flags), -1)
 
@@ -253,9 +268,12 @@ static void *start(void *arg) {
     return s.main(s.arg);
 }
 
-int __real_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *), void *arg);
-int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *), void *arg) {
+int __real_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *),
+                          void *arg);
+int __wrap_pthread_create(pthread_t *out, const pthread_attr_t *attr, void *(*main)(void *),
+                          void *arg) {
     if (!inject_is_inside())
         return __real_pthread_create(out, attr, main, arg);
     int rc = inject_fails(INJECT_pthread_create);
@@ -314,7 +332,9 @@ long __wrap_syscall(long number, ...);
 long __wrap_syscall(long number, ...) {
     const bool five = number == SYS_statx || number == SYS_renameat2;
     const int given = five ? 5 : number == SYS_set_robust_list ? 2 : number == SYS_gettid ? 0 : 6;
-    const enum inject_kind kind = number == SYS_statx ? INJECT_statx : number == SYS_renameat2 ? INJECT_renameat2 : INJECT_syscall;
+    const enum inject_kind kind = number == SYS_statx       ? INJECT_statx
+                                  : number == SYS_renameat2 ? INJECT_renameat2
+                                                            : INJECT_syscall;
     long a[6] = {0};
     va_list args;
     va_start(args, number);
@@ -328,9 +348,12 @@ WRAP(int, gethostname, (char *name, size_t n), (name, n), -1)
 
 /* ---- the net ---------------------------------------------------------------- */
 
-int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **out);
-int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **out);
-int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *want, struct addrinfo **out) {
+int __real_getaddrinfo(const char *host, const char *port, const struct addrinfo *want,
+                       struct addrinfo **out);
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *want,
+                       struct addrinfo **out);
+int __wrap_getaddrinfo(const char *host, const char *port, const struct addrinfo *want,
+                       struct addrinfo **out) {
     int rc = inject_fails(INJECT_getaddrinfo);
     if (rc == 0 && (rc = __real_getaddrinfo(host, port, want, out)) == 0)
         inject_keep(INJECT_STREAM, *out, 0, "getaddrinfo", FROM);
@@ -350,8 +373,10 @@ int __wrap_getifaddrs(struct ifaddrs **out) {
 
 WRAP(int, socket, (int family, int type, int protocol), (family, type, protocol), -1)
 WRAP(int, connect, (int fd, const struct sockaddr *to, socklen_t n), (fd, to, n), -1)
-WRAP(int, setsockopt, (int fd, int level, int what, const void *at, socklen_t n), (fd, level, what, at, n), -1)
-WRAP(int, getsockopt, (int fd, int level, int what, void *at, socklen_t *n), (fd, level, what, at, n), -1)
+WRAP(int, setsockopt, (int fd, int level, int what, const void *at, socklen_t n),
+     (fd, level, what, at, n), -1)
+WRAP(int, getsockopt, (int fd, int level, int what, void *at, socklen_t *n),
+     (fd, level, what, at, n), -1)
 WRAP(int, getsockname, (int fd, struct sockaddr *at, socklen_t *n), (fd, at, n), -1)
 WRAP(int, getpeername, (int fd, struct sockaddr *at, socklen_t *n), (fd, at, n), -1)
 
@@ -370,9 +395,12 @@ ssize_t __wrap_send(int fd, const void *buf, size_t n, int flags) {
 
 WRAP(int, poll, (struct pollfd * all, nfds_t n, int ms), (all, n, ms), -1)
 
-long long __real_redisFormatCommandArgv(char **out, int argc, const char **argv, const size_t *sizes);
-long long __wrap_redisFormatCommandArgv(char **out, int argc, const char **argv, const size_t *sizes);
-long long __wrap_redisFormatCommandArgv(char **out, int argc, const char **argv, const size_t *sizes) {
+long long __real_redisFormatCommandArgv(char **out, int argc, const char **argv,
+                                        const size_t *sizes);
+long long __wrap_redisFormatCommandArgv(char **out, int argc, const char **argv,
+                                        const size_t *sizes);
+long long __wrap_redisFormatCommandArgv(char **out, int argc, const char **argv,
+                                        const size_t *sizes) {
     if (inject_fails(INJECT_redisFormatCommandArgv))
         return -1;
     const long long n = __real_redisFormatCommandArgv(out, argc, argv, sizes);
@@ -399,5 +427,6 @@ int __wrap_redisReaderFeed(redisReader *r, const char *at, size_t n) {
 int __real_redisReaderGetReply(redisReader *r, void **out);
 int __wrap_redisReaderGetReply(redisReader *r, void **out);
 int __wrap_redisReaderGetReply(redisReader *r, void **out) {
-    return reader_fails(INJECT_redisReaderGetReply, r) ? REDIS_ERR : __real_redisReaderGetReply(r, out);
+    return reader_fails(INJECT_redisReaderGetReply, r) ? REDIS_ERR
+                                                       : __real_redisReaderGetReply(r, out);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* kernel_clock.h - the kernel's clocks with any width of time_t, for replacements of C library functions. */
+/* kernel_clock.h - the kernel's clocks with any width of time_t, for replacements of C library
+ * functions. */
 #ifndef SFID_TESTS_KERNEL_CLOCK_H
 #define SFID_TESTS_KERNEL_CLOCK_H
 

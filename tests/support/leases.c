@@ -39,11 +39,12 @@ bool idle;
 /* ---- steps ----------------------------------------------------------------- */
 
 /* Each action has a letter. */
-static const char letters[] = {[SFID__DO_NOTE] = 'N',        [SFID__DO_ADOPT] = 'A',        [SFID__DO_EXTEND] = 'E',
-                               [SFID__DO_TELL_LEASED] = 'L', [SFID__DO_TELL_RENEWED] = 'W', [SFID__DO_TELL_LEASED_AGAIN] = 'M',
-                               [SFID__DO_TELL_LOST] = 'X',   [SFID__DO_TELL_FAILED] = 'F',  [SFID__DO_CLAIM] = 'C',
-                               [SFID__DO_RENEW] = 'R',       [SFID__DO_RELEASE] = 'V',      [SFID__DO_GIVE_UP] = 'G',
-                               [SFID__DO_SLEEP] = 'S',       [SFID__DO_SHUT] = 'Z'};
+static const char letters[] = {
+    [SFID__DO_NOTE] = 'N',        [SFID__DO_ADOPT] = 'A',        [SFID__DO_EXTEND] = 'E',
+    [SFID__DO_TELL_LEASED] = 'L', [SFID__DO_TELL_RENEWED] = 'W', [SFID__DO_TELL_LEASED_AGAIN] = 'M',
+    [SFID__DO_TELL_LOST] = 'X',   [SFID__DO_TELL_FAILED] = 'F',  [SFID__DO_CLAIM] = 'C',
+    [SFID__DO_RENEW] = 'R',       [SFID__DO_RELEASE] = 'V',      [SFID__DO_GIVE_UP] = 'G',
+    [SFID__DO_SLEEP] = 'S',       [SFID__DO_SHUT] = 'Z'};
 
 const char *actions_said(void) {
     static char text[SFID__LEASE_ACTIONS + 3];
@@ -58,7 +59,8 @@ static bool well_formed(void) {
     for (unsigned i = 0; i + 1 < out.count; i++)
         if (strchr("ACRVGS", letters[out.list[i].kind]))
             return false;
-    return out.count >= 1 && out.count <= SFID__LEASE_ACTIONS && strchr("ACRVGS", letters[out.list[out.count - 1].kind]);
+    return out.count >= 1 && out.count <= SFID__LEASE_ACTIONS &&
+           strchr("ACRVGS", letters[out.list[out.count - 1].kind]);
 }
 
 const char *step(struct sfid__lease_event e) {
@@ -71,29 +73,40 @@ const char *step(struct sfid__lease_event e) {
     e.random[1] = ++fresh * EVEN;
     sfid__lease_step(&l, &e, &out);
     if (!well_formed())
-        ok(false, "event %d: what asks comes last, and there is room: %s", (int)e.kind, actions_said());
+        ok(false, "event %d: what asks comes last, and there is room: %s", (int)e.kind,
+           actions_said());
     return actions_said();
 }
 
 const struct sfid__lease_action *last(void) { return &out.list[out.count - 1]; }
 
-const char *open_lease(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = 5}); }
+const char *open_lease(void) {
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = 5});
+}
 
-const char *wake(bool poked) { return step((struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked}); }
+const char *wake(bool poked) {
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_WAKE, .poked = poked});
+}
 
 const char *grant(uint64_t pid, uint64_t floor, uint64_t limit) {
-    return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit});
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                           .answer = SFID__GRANTED,
+                                           .pid = pid,
+                                           .floor = floor,
+                                           .limit = limit});
 }
 
 const char *switched(uint64_t pid, uint64_t floor, uint64_t limit) {
-    return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_ANSWER, .answer = SFID__SWITCHED, .pid = pid, .floor = floor, .limit = limit});
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_ANSWER,
+                                           .answer = SFID__SWITCHED,
+                                           .pid = pid,
+                                           .floor = floor,
+                                           .limit = limit});
 }
 
 const char *later(int64_t after_ms, uint64_t start) {
-    return step(
-        (struct sfid__lease_event){.kind = SFID__LEASE_ANSWER, .answer = SFID__LATER, .start = start, .after_ms = after_ms});
+    return step((struct sfid__lease_event){
+        .kind = SFID__LEASE_ANSWER, .answer = SFID__LATER, .start = start, .after_ms = after_ms});
 }
 
 const char *answer(enum sfid__lease_answer what) {
@@ -101,19 +114,30 @@ const char *answer(enum sfid__lease_answer what) {
 }
 
 const char *adopted(uint64_t limit, bool sure) {
-    return step((struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = limit, .sure = sure});
+    return step(
+        (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = limit, .sure = sure});
 }
 
 const char *unfit(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_UNFIT}); }
 
 const char *resume(uint64_t limit, uint64_t next_nonce) {
-    return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = next_nonce, .start = 6});
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                           .pid = 3,
+                                           .limit = limit,
+                                           .token = 71,
+                                           .nonce = 72,
+                                           .next_nonce = next_nonce,
+                                           .start = 6});
 }
 
 const char *resume_cold(uint64_t limit) {
-    return step((struct sfid__lease_event){
-        .kind = SFID__LEASE_RESUME, .pid = 3, .limit = limit, .token = 71, .nonce = 72, .next_nonce = 73, .cold = true});
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
+                                           .pid = 3,
+                                           .limit = limit,
+                                           .token = 71,
+                                           .nonce = 72,
+                                           .next_nonce = 73,
+                                           .cold = true});
 }
 
 const char *resume_warm(uint64_t limit) {
@@ -127,7 +151,9 @@ const char *resume_warm(uint64_t limit) {
                                            .warm = true});
 }
 
-const char *close_lease(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = 543}); }
+const char *close_lease(void) {
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = 543});
+}
 
 const char *wake_when_due(void) {
     now = l.due_ms;

@@ -12,8 +12,24 @@
 #include "lease/machine.h"
 #include "support/tap.h"
 
-enum { WINDOW = 100, REACH = 300, HEARTBEAT = 32000, POLL_MOST = 40000, FIRST = 50, LONGEST = 5000, TICK = 500, NOW = 100000 };
-enum { FIRST_WINDOW = 40, FIRST_HEARTBEAT = 3200, UNIT = 1000, POLL = 10, SHORT_PID = 7, ORDINARY_PID = 4 };
+enum {
+    WINDOW = 100,
+    REACH = 300,
+    HEARTBEAT = 32000,
+    POLL_MOST = 40000,
+    FIRST = 50,
+    LONGEST = 5000,
+    TICK = 500,
+    NOW = 100000
+};
+enum {
+    FIRST_WINDOW = 40,
+    FIRST_HEARTBEAT = 3200,
+    UNIT = 1000,
+    POLL = 10,
+    SHORT_PID = 7,
+    ORDINARY_PID = 4
+};
 
 #define EVEN UINT64_C(20388694359726) /* a multiple of each jitter's range, so no jitter */
 

@@ -16,9 +16,10 @@ static void fail(struct lives_report *report, const sfid *g, int64_t code) {
     if (atomic_fetch_add(&report->errors, 1) != 0)
         return;
     atomic_store(&report->an_error, code);
-    snprintf(report->text, sizeof report->text, "%s (%s%d, pid %d, window %d ms, %d failures, %d losses, it keeps: %d)",
-             sfid_last_error(g), known ? "connected " : "not open ", (int)st.connected, (int)st.pid, (int)st.window_ms,
-             (int)st.renew_failures, (int)st.losses, (int)st.keeper_here);
+    snprintf(report->text, sizeof report->text,
+             "%s (%s%d, pid %d, window %d ms, %d failures, %d losses, it keeps: %d)",
+             sfid_last_error(g), known ? "connected " : "not open ", (int)st.connected, (int)st.pid,
+             (int)st.window_ms, (int)st.renew_failures, (int)st.losses, (int)st.keeper_here);
 }
 
 static void one(struct lives_report *report, sfid *g, struct idlog *log) {
@@ -34,7 +35,9 @@ static void one(struct lives_report *report, sfid *g, struct idlog *log) {
 }
 
 int lives_live(struct lives_report *report, uint64_t random, const sfid_options *opt) {
-    static sfid *g; /* so that LeakSanitizer finds the one that is not closed; it may have no thread that points at it */
+    /* so that LeakSanitizer finds the one that is not closed; it may have no thread that points at
+     * it */
+    static sfid *g;
     struct idlog log;
     const int64_t begin = mono_ns();
     const int rc = sfid_open(&g, opt);
@@ -51,7 +54,8 @@ int lives_live(struct lives_report *report, uint64_t random, const sfid_options 
     const uint64_t n = atomic_fetch_add(&report->firsts_n, 1);
     if (n < LIVES_FIRSTS)
         atomic_store(&report->firsts[n], mono_ns() - begin);
-    const int64_t until = mono_ns() + (int64_t)(draw_random(&random) % 1000) * (draw_random(&random) % 4 ? 20000 : 600000);
+    const int64_t until = mono_ns() + (int64_t)(draw_random(&random) % 1000) *
+                                          (draw_random(&random) % 4 ? 20000 : 600000);
     while (mono_ns() < until && idlog_room(&log, BURST) == BURST) {
         for (int i = 0; i < BURST; i++)
             one(report, g, &log);
@@ -77,13 +81,15 @@ struct process {
     struct patience patience;
 };
 
-static void start_life(struct process *p, uint64_t *rng, const char *argument, struct lives_tally *t) {
+static void start_life(struct process *p, uint64_t *rng, const char *argument,
+                       struct lives_tally *t) {
     char random[24];
     snprintf(random, sizeof random, "%" PRIu64, draw_random(rng));
     p->begin = mono_ns();
     p->patience = (struct patience){0};
     const bool doomed = draw_random(rng) % 4 == 0, early = draw_random(rng) % 2;
-    p->kill_at = doomed ? p->begin + (int64_t)(draw_random(rng) % (early ? 4000000 : 600000000)) : 0;
+    p->kill_at =
+        doomed ? p->begin + (int64_t)(draw_random(rng) % (early ? 4000000 : 600000000)) : 0;
     p->pid = self_start("live", random, argument, NULL, NULL);
     t->started++;
 }
@@ -105,20 +111,22 @@ static void look_after(struct process *p, struct lives_tally *t) {
     t->kills += killed;
     const bool failed = !killed && (!WIFEXITED(status) || WEXITSTATUS(status) != 0);
     if (failed)
-        diag("process %d ended after %" PRIi64 " ms: %s %d", (int)p->pid, (now - p->begin) / NS_PER_MS,
-             WIFSIGNALED(status) ? "signal" : "exit status", WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+        diag("process %d ended after %" PRIi64 " ms: %s %d", (int)p->pid,
+             (now - p->begin) / NS_PER_MS, WIFSIGNALED(status) ? "signal" : "exit status",
+             WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
     t->failed += failed;
     p->pid = 0;
 }
 
-void lives_rage(int64_t for_ns, int64_t every_ns, uint64_t *rng, const char *argument, void (*meanwhile)(void *arg), void *arg,
-                struct lives_tally *t) {
+void lives_rage(int64_t for_ns, int64_t every_ns, uint64_t *rng, const char *argument,
+                void (*meanwhile)(void *arg), void *arg, struct lives_tally *t) {
     static struct process all[MOST_ALIVE];
     const int64_t begin = mono_ns();
     const unsigned before = t->started;
     unsigned alive = 1;
     while (mono_ns() - begin < for_ns || alive > 0) {
-        const bool due = mono_ns() - begin < for_ns && mono_ns() - begin > (int64_t)(t->started - before) * every_ns;
+        const bool due = mono_ns() - begin < for_ns &&
+                         mono_ns() - begin > (int64_t)(t->started - before) * every_ns;
         bool started = false;
         alive = 0;
         for (unsigned i = 0; i < MOST_ALIVE; i++) {
@@ -140,9 +148,10 @@ void lives_rage(int64_t for_ns, int64_t every_ns, uint64_t *rng, const char *arg
 void lives_judge(struct lives_report *report, const struct lives_tally *t) {
     const size_t n = (size_t)(report->firsts_n < LIVES_FIRSTS ? report->firsts_n : LIVES_FIRSTS);
     const int64_t middle = median((int64_t *)report->firsts, n);
-    diag("figure: %u lives, %u killed, at most %u at once; %" PRIu64 " opened, %" PRIi64 " closed, %" PRIu64
-         " kept at their end; about %" PRIi64 " IDs",
-         t->started, t->kills, t->most_alive, report->lives, report->closed, report->keepers, report->ids);
+    diag("figure: %u lives, %u killed, at most %u at once; %" PRIu64 " opened, %" PRIi64
+         " closed, %" PRIu64 " kept at their end; about %" PRIi64 " IDs",
+         t->started, t->kills, t->most_alive, report->lives, report->closed, report->keepers,
+         report->ids);
     diag("figure: sfid_open() to the first ID: median %.3f ms, p99 %.3f ms", (double)middle / 1e6,
          n ? (double)report->firsts[n * 99 / 100] / 1e6 : 0);
     is_u64(t->failed + t->hung, 0, "no life that is left alone fails, or hangs");
@@ -181,16 +190,19 @@ unsigned lives_without_gap(const sfid_options *opt, int lives) {
     for (int i = 0; i < lives; i++) {
         *life = (struct short_life){.opt = opt, .way = (enum way)(i * 7 % WAYS)};
         child_run(live_shortly, life, TAP_WAIT_MS);
-        const bool same_tick = before >= 0 && id_tick(opt->layout, life->first) == id_tick(opt->layout, before);
+        const bool same_tick =
+            before >= 0 && id_tick(opt->layout, life->first) == id_tick(opt->layout, before);
         moved += before >= 0 && life->pid != pid;
         ticks += before >= 0 && !same_tick;
         const bool one_tick = id_tick(opt->layout, life->first) == id_tick(opt->layout, life->last);
-        gaps += (same_tick && life->first != before + 1) || (one_tick && life->last != life->first + 1);
+        gaps +=
+            (same_tick && life->first != before + 1) || (one_tick && life->last != life->first + 1);
         gaps += life->first <= before || life->last <= life->first;
         before = life->last;
         pid = life->pid;
     }
     munmap(life, sizeof *life);
-    is_u64(gaps, 0, "%d lives, closed, exited and killed: numbers without a gap (%u ticks began)", lives, ticks);
+    is_u64(gaps, 0, "%d lives, closed, exited and killed: numbers without a gap (%u ticks began)",
+           lives, ticks);
     return moved;
 }

@@ -15,11 +15,15 @@ int64_t pid_of_open(const sfid_options *opt) {
     return pid;
 }
 
-uint64_t tick_now(const sfid_layout *l) { return (uint64_t)(wall_ns() / NS_PER_MS - l->epoch_ms) / l->unit_ms; }
+uint64_t tick_now(const sfid_layout *l) {
+    return (uint64_t)(wall_ns() / NS_PER_MS - l->epoch_ms) / l->unit_ms;
+}
 
 uint64_t id_tick(const sfid_layout *l, int64_t id) { return (uint64_t)id >> l->time_shift; }
 
-int64_t id_pid(const sfid_layout *l, int64_t id) { return (int64_t)((uint64_t)id >> l->pid_shift & l->max_pid); }
+int64_t id_pid(const sfid_layout *l, int64_t id) {
+    return (int64_t)((uint64_t)id >> l->pid_shift & l->max_pid);
+}
 
 bool tick_passes(const sfid_layout *l, uint64_t tick, unsigned limit_ms) {
     const int64_t end = mono_ns() + (int64_t)limit_ms * NS_PER_MS;
@@ -79,8 +83,8 @@ static bool counts_before(const struct mark_entry *a, const struct mark_entry *b
 static struct mark_entry newest_entry(int fd) {
     struct mark_entry newest = {.serial = 0}, e;
     for (int i = 0; i < MARK_ENTRIES; i++)
-        if (pread(fd, &e, sizeof e, i * MARK_BLOCK) == sizeof e && memcmp(e.magic, "sfidmrk2", 8) == 0 &&
-            counts_before(&e, &newest))
+        if (pread(fd, &e, sizeof e, i * MARK_BLOCK) == sizeof e &&
+            memcmp(e.magic, "sfidmrk2", 8) == 0 && counts_before(&e, &newest))
             newest = e;
     return newest;
 }
@@ -122,7 +126,8 @@ static struct {
 
 static int note_below(const char *path, const struct stat *st, int kind, struct FTW *walk) {
     (void)kind;
-    if (below.n < COUNT_OF(below.files) && strncmp(path + walk->base, below.prefix, strlen(below.prefix)) == 0) {
+    if (below.n < COUNT_OF(below.files) &&
+        strncmp(path + walk->base, below.prefix, strlen(below.prefix)) == 0) {
         below.files[below.n].device = st->st_dev;
         below.files[below.n].locked = false;
         below.files[below.n++].inode = st->st_ino;
@@ -130,7 +135,8 @@ static int note_below(const char *path, const struct stat *st, int kind, struct 
     return 0;
 }
 
-/* The kernel shows its locks piece by piece. One that changes hands meanwhile may be there twice. */
+/* The kernel shows its locks piece by piece. One that changes hands meanwhile may be there
+ * twice. */
 int count_locked(const char *dir, const char *prefix) {
     char line[300];
     int n = 0;
@@ -141,10 +147,12 @@ int count_locked(const char *dir, const char *prefix) {
     while (f && fgets(line, sizeof line, f)) {
         unsigned major_number, minor_number;
         unsigned long inode;
-        if (sscanf(line, "%*d: %*s %*s %*s %*d %x:%x:%lu", &major_number, &minor_number, &inode) != 3)
+        if (sscanf(line, "%*d: %*s %*s %*s %*d %x:%x:%lu", &major_number, &minor_number, &inode) !=
+            3)
             continue;
         for (size_t i = 0; i < below.n; i++)
-            below.files[i].locked |= below.files[i].inode == inode && below.files[i].device == makedev(major_number, minor_number);
+            below.files[i].locked |= below.files[i].inode == inode &&
+                                     below.files[i].device == makedev(major_number, minor_number);
     }
     if (f)
         fclose(f);
@@ -162,7 +170,8 @@ pid_t thread_named(pid_t process, const char *name, int *count) {
     for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
         snprintf(path, sizeof path, "/proc/%d/task/%s/comm", (int)process, e->d_name);
         FILE *f = e->d_name[0] == '.' ? NULL : fopen(path, "re");
-        if (f && fgets(comm, sizeof comm, f) && strncmp(comm, name, strlen(name)) == 0 && comm[strlen(name)] == '\n') {
+        if (f && fgets(comm, sizeof comm, f) && strncmp(comm, name, strlen(name)) == 0 &&
+            comm[strlen(name)] == '\n') {
             found = (pid_t)atoi(e->d_name);
             n++;
         }
@@ -193,7 +202,8 @@ bool others_sleep(void *unused) {
     DIR *tasks = opendir("/proc/self/task");
     for (const struct dirent *e; tasks && (e = readdir(tasks)) != NULL;) {
         const pid_t thread = (pid_t)atoi(e->d_name);
-        sleep = sleep && (thread <= 0 || thread == gettid() || strchr("S?", task_state(getpid(), thread)) != NULL);
+        sleep = sleep && (thread <= 0 || thread == gettid() ||
+                          strchr("S?", task_state(getpid(), thread)) != NULL);
     }
     if (tasks)
         closedir(tasks);
@@ -207,11 +217,14 @@ void let_threads_start(void) {
 
 /* ---- mounts ------------------------------------------------------------- */
 
-bool own_mounts(void) { return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0; }
+bool own_mounts(void) {
+    return unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0;
+}
 
 bool mount_tmpfs(const char *where, const char *flags) {
     mkdir(where, 0700);
-    return mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, flags) == 0 && chmod(where, 0700) == 0;
+    return mount("tmpfs", where, "tmpfs", MS_NOSUID | MS_NODEV, flags) == 0 &&
+           chmod(where, 0700) == 0;
 }
 
 static int probe_mount(void *arg) {

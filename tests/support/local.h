@@ -32,7 +32,8 @@ struct holder {
     const sfid_options *opt;
     atomic_int held, may_end; /* the child sets held, the test may_end */
     int rc;
-    int64_t pid, first, last; /* first and last: the child's first ID and its last one before the end */
+    /* first and last: the child's first ID and its last one before the end */
+    int64_t pid, first, last;
     char text[400];
     bool closing;
     pid_t child;
@@ -46,7 +47,8 @@ int holder_end(struct holder *h, bool killing);
 
 /* ---- the mark ----------------------------------------------------------- */
 
-/* An entry as src/host/mark_entries.h has it. A process that shares no pid writes the first two in turn. */
+/* An entry as src/host/mark_entries.h has it. A process that shares no pid writes the first two in
+ * turn. */
 struct mark_entry {
     char magic[8];
     uint64_t layout, pid, serial, position, page, life, checksum;
@@ -63,10 +65,12 @@ uint64_t mark_tick(const char *app, int64_t pid, const sfid_layout *l);
 
 /* ---- locks, threads ----------------------------------------------------- */
 
-/* Counts the files that any process has locked: a directory and all below it whose name has this prefix. */
+/* Counts the files that any process has locked: a directory and all below it whose name has this
+ * prefix. */
 int count_locked(const char *dir, const char *prefix);
 
-/* Finds a thread of a process by name; 0 if there is none. *count becomes the number of such threads. */
+/* Finds a thread of a process by name; 0 if there is none. *count becomes the number of such
+ * threads. */
 pid_t thread_named(pid_t process, const char *name, int *count);
 
 /* Returns the state letter of a process or thread in /proc, '?' if it is gone. */
@@ -75,7 +79,8 @@ char task_state(pid_t process, pid_t thread);
 /* Returns whether all other threads of this process sleep. */
 bool others_sleep(void *unused);
 
-/* Call this before a fork. If a thread is just starting, a sanitizer's allocator stays locked for ever in the child. */
+/* Call this before a fork. If a thread is just starting, a sanitizer's allocator stays locked for
+ * ever in the child. */
 void let_threads_start(void);
 
 /* ---- mounts ------------------------------------------------------------- */

@@ -11,8 +11,9 @@ int fds_of_a_lock(const char *dir) {
     char path[4300];
     snprintf(path, sizeof path, "%s/locked-XXXXXX", dir);
     const int locked = mkstemp(path), other = open(path, O_RDWR | O_CLOEXEC);
-    need(locked >= 0 && other >= 0 && ftruncate(locked, SIZE) == 0 && flock(locked, LOCK_EX | LOCK_NB) == 0, "%s: %s", path,
-         strerror(errno));
+    need(locked >= 0 && other >= 0 && ftruncate(locked, SIZE) == 0 &&
+             flock(locked, LOCK_EX | LOCK_NB) == 0,
+         "%s: %s", path, strerror(errno));
     void *at = mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, locked, 0);
     need(at != MAP_FAILED, "mmap: %s", strerror(errno));
     close(locked);

@@ -17,12 +17,14 @@ static uint64_t text_hash(const char *text, uint64_t hash) {
     return hash;
 }
 
-/* Records the window if it has changed, also one that is over: its IDs can still be given back. Needs the lock. */
+/* Records the window if it has changed, also one that is over: its IDs can still be given back.
+ * Needs the lock. */
 static void recorder_note(struct recorder *w, uint64_t flags) {
     sfid_status_info st;
     if (sfid_status(w->g, &st) != 0 || st.pid < 0)
         return;
-    const struct winlog_window now = {(uint64_t)st.pid, st.first_tick, st.limit_tick, w->holder, flags};
+    const struct winlog_window now = {(uint64_t)st.pid, st.first_tick, st.limit_tick, w->holder,
+                                      flags};
     if (memcmp(&now, &w->last, sizeof now) == 0)
         return;
     w->last = now;
@@ -37,11 +39,13 @@ static void recorder_look(struct recorder *w, uint64_t flags) {
     pthread_mutex_unlock(&w->lock);
 }
 
-/* Records an ID's window before the ID is logged, so that a kill in between leaves nothing unexplained. */
+/* Records an ID's window before the ID is logged, so that a kill in between leaves nothing
+ * unexplained. */
 static void recorder_id(struct recorder *w, const sfid_layout *l, int64_t id) {
     pthread_mutex_lock(&w->lock);
     const struct winlog_window *last = &w->last;
-    if ((uint64_t)id_pid(l, id) != last->pid || id_tick(l, id) < last->first || id_tick(l, id) >= last->limit)
+    if ((uint64_t)id_pid(l, id) != last->pid || id_tick(l, id) < last->first ||
+        id_tick(l, id) >= last->limit)
         recorder_note(w, 0);
     pthread_mutex_unlock(&w->lock);
 }
@@ -60,9 +64,10 @@ void recorder_begin(struct recorder *w, sfid *g) {
     snprintf(path, sizeof path, "%s/windows-%" PRIu64, dirs.logs, w->process);
     pthread_mutex_lock(&w->lock);
     w->last = (struct winlog_window){.pid = UINT64_MAX};
-    must(stat(w->m->opt.run_dir, &st) >= 0 && sfid_status(g, &status) == 0, "%s: %s", w->m->opt.run_dir, strerror(errno));
-    w->holder =
-        text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity, (uint64_t)st.st_dev * 1000003 + st.st_ino);
+    must(stat(w->m->opt.run_dir, &st) >= 0 && sfid_status(g, &status) == 0, "%s: %s",
+         w->m->opt.run_dir, strerror(errno));
+    w->holder = text_hash(w->m->by_slot ? strrchr(status.identity, ':') : status.identity,
+                          (uint64_t)st.st_dev * 1000003 + st.st_ino);
     must(winlog_open(&w->log, path, WINDOWS_ROOM, w->process), "%s: %s", path, strerror(errno));
     atomic_store(&w->g, g);
     recorder_note(w, 0);
@@ -113,17 +118,21 @@ void member_note(struct member *m, struct idlog *log, int64_t id) {
 }
 
 void member_log(struct idlog *log, uint64_t room, unsigned thread) {
-    log_start(log, room, recorder.process, IDLOG_ANY_PID, "ids-%" PRIu64 "-%u", recorder.process, thread);
+    log_start(log, room, recorder.process, IDLOG_ANY_PID, "ids-%" PRIu64 "-%u", recorder.process,
+              thread);
     log->head->process = recorder.process;
 }
 
 /* The longest gap is shared with the test, which may be another process. */
 static void lock_gap(struct member *m) {
-    while (atomic_flag_test_and_set_explicit(&m->gap_lock, memory_order_acquire)) /* of the release in free_gap() */
+    /* of the release in free_gap() */
+    while (atomic_flag_test_and_set_explicit(&m->gap_lock, memory_order_acquire))
         nap_us(50);
 }
 
-static void free_gap(struct member *m) { atomic_flag_clear_explicit(&m->gap_lock, memory_order_release); /* to lock_gap() */ }
+static void free_gap(struct member *m) {
+    atomic_flag_clear_explicit(&m->gap_lock, memory_order_release); /* to lock_gap() */
+}
 
 static void note_gap(struct member *m, int64_t from_ns, int64_t to_ns) {
     const int64_t ms = (to_ns - from_ns) / NS_PER_MS;
@@ -157,7 +166,8 @@ void member_forget(struct member *m) {
 bool member_is_well(const struct member *m, const char *what) {
     if (!is_i64(atomic_load(&m->errors), 0, "%s: no call failed", what))
         diag("%s", sfid_strerror((int)atomic_load(&m->error)));
-    return in_time(member_gap(m), CALL_MS, "%s: and none waited for a window", what) && atomic_load(&m->errors) == 0;
+    return in_time(member_gap(m), CALL_MS, "%s: and none waited for a window", what) &&
+           atomic_load(&m->errors) == 0;
 }
 
 static void *member_draw(void *arg) {

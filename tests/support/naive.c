@@ -2,12 +2,14 @@
 #include "support/naive.h"
 
 const struct naive_form naive_forms[NAIVE_FORMS] = {
-    {SFID_DEC, "0123456789", 20, 39, 1, 1},   {SFID_HEX, "0123456789abcdef", 16, 32, 16, 32}, {SFID_BASE62, BASE62, 11, 22, 11, 22},
-    {SFID_BASE32, CROCKFORD, 13, 26, 13, 26}, {SFID_BASE58, BITCOIN, 11, 22, 11, 22},
+    {SFID_DEC, "0123456789", 20, 39, 1, 1}, {SFID_HEX, "0123456789abcdef", 16, 32, 16, 32},
+    {SFID_BASE62, BASE62, 11, 22, 11, 22},  {SFID_BASE32, CROCKFORD, 13, 26, 13, 26},
+    {SFID_BASE58, BITCOIN, 11, 22, 11, 22},
 };
 
 size_t naive_text(const char *digits, sfid_wide v, size_t width, char *out) {
-    uint32_t limb[4] = {(uint32_t)(v.high >> 32), (uint32_t)v.high, (uint32_t)(v.low >> 32), (uint32_t)v.low};
+    uint32_t limb[4] = {(uint32_t)(v.high >> 32), (uint32_t)v.high, (uint32_t)(v.low >> 32),
+                        (uint32_t)v.low};
     const uint32_t base = (uint32_t)strlen(digits);
     char reversed[130];
     size_t n = 0, len = 0;

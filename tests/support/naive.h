@@ -30,7 +30,8 @@ size_t naive_text(const char *digits, sfid_wide v, size_t width, char *out);
 /* Returns v * m, which must fit. */
 sfid_wide naive_times(sfid_wide v, uint32_t m);
 
-/* Returns the value of a character, with Crockford's variants and both cases of hex digits; -1 for an invalid one. */
+/* Returns the value of a character, with Crockford's variants and both cases of hex digits; -1 for
+ * an invalid one. */
 int naive_value(sfid_form form, const char *digits, char c);
 
 #endif

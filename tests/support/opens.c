@@ -22,7 +22,8 @@ struct attempt attempt_open(const char *url, const char *app, bool trust, unsign
 
 /* Its server did not get to say what it has to say, or was not even asked. */
 static bool is_unheard(const struct attempt *a, const char *words) {
-    return !strstr(a->text, words) && (strstr(a->text, "in time") || strstr(a->text, "no time was left"));
+    return !strstr(a->text, words) &&
+           (strstr(a->text, "in time") || strstr(a->text, "no time was left"));
 }
 
 struct attempt attempt_until(const char *url, const char *app, bool trust, const char *words) {
@@ -38,14 +39,16 @@ bool attempt_in_time(const struct attempt *a, const char *what) {
     return in_time(a->took, (int64_t)a->open_ms + OPEN_GRACE_MS, "%s: in time", what);
 }
 
-bool fails_with(const char *url, const char *app, int code, const char *server, const char *words, const char *what) {
+bool fails_with(const char *url, const char *app, int code, const char *server, const char *words,
+                const char *what) {
     const struct attempt a = attempt_until(url, app, true, words);
-    const bool good =
-        ok(a.code == code && strstr(a.text, words) && strstr(a.text, server) && !strstr(a.text, USER) && !strstr(a.text, PASSWORD),
-           "%s: told", what);
+    const bool good = ok(a.code == code && strstr(a.text, words) && strstr(a.text, server) &&
+                             !strstr(a.text, USER) && !strstr(a.text, PASSWORD),
+                         "%s: told", what);
     if (!good)
-        diag("%s (%d) after %" PRId64 " ms of %u: %s\nwant %s, \"%s\" and \"%s\"", sfid_strerror(a.code), a.code, a.took.ms,
-             a.open_ms, a.text, sfid_strerror(code), server, words);
+        diag("%s (%d) after %" PRId64 " ms of %u: %s\nwant %s, \"%s\" and \"%s\"",
+             sfid_strerror(a.code), a.code, a.took.ms, a.open_ms, a.text, sfid_strerror(code),
+             server, words);
     is_i64(a.fds, 0, "%s: no descriptor is left", what);
     return attempt_in_time(&a, what) && good;
 }

@@ -2,7 +2,8 @@
 /*
  * own_clock.h - a test's own time of day, which the library finds in place of the C library's.
  *
- * Only for programs of one source. From an archive, every program that asks for the time would take it.
+ * Only for programs of one source. From an archive, every program that asks for the time would take
+ * it.
  */
 #ifndef SFID_TESTS_OWN_CLOCK_H
 #define SFID_TESTS_OWN_CLOCK_H

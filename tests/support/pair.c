@@ -12,7 +12,8 @@ void pair_follow(struct pair *p) {
     redis_do(&p->node[1 - p->master], "REPLICAOF", "127.0.0.1", port, NULL);
 }
 
-void pair_begin(struct pair *p, const char *program, bool restarts, size_t number, void (*set)(struct pair *p)) {
+void pair_begin(struct pair *p, const char *program, bool restarts, size_t number,
+                void (*set)(struct pair *p)) {
     static const char *const names[MEMBERS] = {"holder", "second", "quick", "slow", "newcomer"};
     *p = (struct pair){.program = program, .number = number, .restarts = restarts};
     redis_start(&p->node[0], program, "one", REDIS_PORT, NULL);
@@ -30,11 +31,13 @@ void pair_begin(struct pair *p, const char *program, bool restarts, size_t numbe
 
 static bool is_alone(void *arg) {
     char value[16];
-    return strcmp(redis_info(arg, "replication", "connected_slaves", value, sizeof value), "0") == 0;
+    return strcmp(redis_info(arg, "replication", "connected_slaves", value, sizeof value), "0") ==
+           0;
 }
 
 void pair_cut(struct pair *p) {
     redis_pause(&p->node[1 - p->master]);
     redis_do(&p->node[p->master], "CLIENT", "KILL", "TYPE", "replica", NULL);
-    need(tap_wait_until(is_alone, &p->node[p->master], TAP_WAIT_MS), "%s: the replica's link stays", p->program);
+    need(tap_wait_until(is_alone, &p->node[p->master], TAP_WAIT_MS), "%s: the replica's link stays",
+         p->program);
 }

@@ -18,7 +18,8 @@ static struct has has(void) { return (struct has){count_fds(), count_threads(), 
 
 static unsigned total, bad;
 
-static void complain(const struct part *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
+static void complain(const struct part *p, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
 static void complain(const struct part *p, const char *format, ...) {
     const struct inject_plan *plan = &inject->plan, *second = &inject->second;
     char text[700], then[120] = "";
@@ -27,30 +28,37 @@ static void complain(const struct part *p, const char *format, ...) {
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     if (second->call)
-        snprintf(then, sizeof then, ", then %s %u %s", inject_names[second->kind], second->call, inject_shown(second->error));
+        snprintf(then, sizeof then, ", then %s %u %s", inject_names[second->kind], second->call,
+                 inject_shown(second->error));
     if (bad++ < COMPLAINTS || getenv("SFID_TEST_VERBOSE"))
-        diag("%s: %s %u%s has %s%s%s: %s", p->name, plan->call ? inject_names[plan->kind] : "no call", plan->call,
-             plan->all ? " and later ones" : "", inject_shown(plan->error), plan->dead ? ", then the disk is dead" : "", then,
-             text);
+        diag("%s: %s %u%s has %s%s%s: %s", p->name,
+             plan->call ? inject_names[plan->kind] : "no call", plan->call,
+             plan->all ? " and later ones" : "", inject_shown(plan->error),
+             plan->dead ? ", then the disk is dead" : "", then, text);
 }
 
 /* Complains of what is left. */
 static void compare(const struct part *p, bool good, const struct has *then) {
     struct has now = has();
-    /* One that was joined is counted for a moment longer; one that looks up a name gives back what it has at its end. */
-    if (now.threads > then->threads && tap_wait_until(threads_are, &(int){then->threads}, TAP_WAIT_MS))
+    /* One that was joined is counted for a moment longer; one that looks up a name gives back what
+     * it has at its end. */
+    if (now.threads > then->threads &&
+        tap_wait_until(threads_are, &(int){then->threads}, TAP_WAIT_MS))
         now = (struct has){count_fds(), then->threads, inject_live()};
     const int fds = now.fds - then->fds, more = now.threads - then->threads;
-    int blocks = now.live.blocks - then->live.blocks, bytes = now.live.map_bytes - then->live.map_bytes;
+    int blocks = now.live.blocks - then->live.blocks,
+        bytes = now.live.map_bytes - then->live.map_bytes;
     const int streams = now.live.streams - then->live.streams;
     int pages = now.live.pages - then->live.pages;
     if (p->stays && pages <= p->stays &&
-        bytes < (int)SFID__MAP_SIZE) /* up to its last record; the next open of the file uses it again */
+        /* up to its last record; the next open of the file uses it again */
+        bytes < (int)SFID__MAP_SIZE)
         pages = bytes = 0;
     blocks -= p->stays && good && blocks > 0;
     if (fds != 0 || blocks != 0 || pages != 0 || bytes != 0 || streams != 0 || more != 0)
-        complain(p, "%+d descriptors, %+d blocks, %+d pages, %+d mapped bytes, %+d streams, %+d threads", fds, blocks, pages, bytes,
-                 streams, more);
+        complain(
+            p, "%+d descriptors, %+d blocks, %+d pages, %+d mapped bytes, %+d streams, %+d threads",
+            fds, blocks, pages, bytes, streams, more);
 }
 
 /* ---- what was said ------------------------------------------------------------ */
@@ -60,21 +68,24 @@ static bool first_is_fatal; /* without a second one */
 /* That a second way is not known here is no cause: that stands before it. */
 static bool second_may_be_told(const char *text) {
     const struct inject_plan *plan = &inject->plan, *second = &inject->second;
-    const bool no_way = second->kind == INJECT_renameat2 && (second->error == EINVAL || second->error == ENOSYS);
+    const bool no_way =
+        second->kind == INJECT_renameat2 && (second->error == EINVAL || second->error == ENOSYS);
     if (first_is_fatal)
         return false;
-    return (atomic_load(&inject->second_hits) > 0 && !no_way && inject_is_told(text, second->kind, second->error)) ||
+    return (atomic_load(&inject->second_hits) > 0 && !no_way &&
+            inject_is_told(text, second->kind, second->error)) ||
            (plan->dead && strstr(text, strerror(EIO)));
 }
 
 static void look_at_text(const struct part *p, const struct sfid__error *err) {
     const struct inject_plan *plan = &inject->plan;
     if (getenv("SFID_TEST_VERBOSE"))
-        diag("text: %s: %s %u %s: %d %s", p->name, inject_names[plan->kind], plan->call, inject_shown(plan->error), err->code,
-             err->text);
+        diag("text: %s: %s %u %s: %d %s", p->name, inject_names[plan->kind], plan->call,
+             inject_shown(plan->error), err->code, err->text);
     if (err->text[0] == '\0')
         complain(p, "code %d has no text", err->code);
-    if (!inject_is_fault(plan->error) || inject_is_told(err->text, plan->kind, plan->error) || second_may_be_told(err->text))
+    if (!inject_is_fault(plan->error) || inject_is_told(err->text, plan->kind, plan->error) ||
+        second_may_be_told(err->text))
         return;
     complain(p, "code %d says \"%s\"", err->code, err->text);
 }
@@ -104,7 +115,8 @@ static bool is_warm; /* what a process keeps for good is there after the first r
 static int threads;  /* that are there before */
 
 /* Runs it once. Returns whether the call came. */
-static bool trial(const struct part *p, const struct inject_plan *plan, const struct inject_plan *second) {
+static bool trial(const struct part *p, const struct inject_plan *plan,
+                  const struct inject_plan *second) {
     struct sfid__error err = {.code = 0}, next = {.code = 0};
     memset((void *)inject->calls, 0, sizeof inject->calls);
     atomic_store(&inject->hits, 0);
@@ -151,14 +163,19 @@ static uint32_t calls[INJECT_KINDS];
 
 static void note_calls(const struct part *p) {
     for (int kind = 0; kind < INJECT_KINDS; kind++)
-        calls[kind] = p->keeps && kind == INJECT_fstat64 ? 0 : atomic_load(&inject->calls[INJECT_CALLER][kind]);
+        calls[kind] = p->keeps && kind == INJECT_fstat64
+                          ? 0
+                          : atomic_load(&inject->calls[INJECT_CALLER][kind]);
 }
 
 /*
- * Whether more than one call of the kind may fail. No clock fails for ever. If a process gets no mapping at all, a page that it closes
- * stays locked until the process ends; and a descriptor that cannot be looked at stays open, as it may be the program's by now.
+ * Whether more than one call of the kind may fail. No clock fails for ever. If a process gets no
+ * mapping at all, a page that it closes stays locked until the process ends; and a descriptor that
+ * cannot be looked at stays open, as it may be the program's by now.
  */
-static bool lasts(enum inject_kind kind) { return kind != INJECT_clock_gettime && kind != INJECT_mmap64 && kind != INJECT_fstat64; }
+static bool lasts(enum inject_kind kind) {
+    return kind != INJECT_clock_gettime && kind != INJECT_mmap64 && kind != INJECT_fstat64;
+}
 
 /* Each call that came after the first failure fails, too. */
 static unsigned test_second(const struct part *p, const struct inject_plan *first, unsigned step) {
@@ -166,22 +183,29 @@ static unsigned test_second(const struct part *p, const struct inject_plan *firs
     unsigned trials = 0, at = 0;
     for (int kind = 0; kind < INJECT_KINDS; kind++) {
         from[kind] = inject->before[INJECT_CALLER][kind] + 1;
-        to[kind] = lasts((enum inject_kind)kind) ? atomic_load(&inject->calls[INJECT_CALLER][kind]) : 0;
+        to[kind] =
+            lasts((enum inject_kind)kind) ? atomic_load(&inject->calls[INJECT_CALLER][kind]) : 0;
     }
     for (int kind = 0; kind < INJECT_KINDS; kind++)
         for (uint32_t call = from[kind]; call <= to[kind]; call++) {
-            const int *errors = inject_errors[kind], error = errors[errors[0] == first->error && errors[1]];
-            const struct inject_plan second = {.side = INJECT_CALLER, .kind = (enum inject_kind)kind, .call = call, .error = error};
+            const int *errors = inject_errors[kind],
+                      error = errors[errors[0] == first->error && errors[1]];
+            const struct inject_plan second = {.side = INJECT_CALLER,
+                                               .kind = (enum inject_kind)kind,
+                                               .call = call,
+                                               .error = error};
             if (at++ % step == 0)
                 trials += trial(p, first, &second);
         }
     return trials;
 }
 
-static unsigned test_call(const struct part *p, enum inject_kind kind, uint32_t call, unsigned step) {
+static unsigned test_call(const struct part *p, enum inject_kind kind, uint32_t call,
+                          unsigned step) {
     unsigned trials = 0;
     for (int i = 0; i < INJECT_ERRORS && inject_errors[kind][i] != 0; i++) {
-        struct inject_plan plan = {.side = INJECT_CALLER, .kind = kind, .call = call, .error = inject_errors[kind][i]};
+        struct inject_plan plan = {
+            .side = INJECT_CALLER, .kind = kind, .call = call, .error = inject_errors[kind][i]};
         trials += trial(p, &plan, NULL);
         if (i == 0)
             trials += test_second(p, &plan, step);
@@ -194,7 +218,8 @@ static unsigned test_call(const struct part *p, enum inject_kind kind, uint32_t 
     return trials;
 }
 
-/* By /proc/locks, which stops all locks of the host while it is read: so only once for a part. -1: it cannot be read. */
+/* By /proc/locks, which stops all locks of the host while it is read: so only once for a part. -1:
+ * it cannot be read. */
 static int count_locks(void) {
     char line[256];
     int n = 0, process;
@@ -231,7 +256,8 @@ void part_test(const struct part *p, unsigned step) {
     const int more = count_locks() - locks;
     if (more != 0)
         complain(p, "%+d locks", more);
-    ok(bad == 0 && trials > 0, "%s: %u failures leave nothing either, and say what failed", p->name, trials);
+    ok(bad == 0 && trials > 0, "%s: %u failures leave nothing either, and say what failed", p->name,
+       trials);
     if (bad)
         diag("%s: %u complaints", p->name, bad);
 }

@@ -20,20 +20,25 @@
 
 struct part {
     const char *name;
-    void (*set)(void); /* what is there before; it may be NULL, and so may undo and end: their calls do not fail */
+    /* what is there before; it may be NULL, and so may undo and end: their calls do not fail */
+    void (*set)(void);
     void (*run)(struct sfid__error *err); /* err->code 0: it went well, or tells nobody */
-    void (*undo)(void);                   /* gives back what a run that went well has; then comes the count */
+    /* gives back what a run that went well has; then comes the count */
+    void (*undo)(void);
     void (*end)(void);
-    bool keeps; /* a descriptor, which it looks at before it closes it: one that cannot be looked at stays open, as it may be the
-                   program's by now */
+    bool keeps; /* a descriptor, which it looks at before it closes it: one that cannot be looked at
+                   stays open, as it may be the program's by now */
     bool links; /* it needs a hard link */
-    int stays;  /* so many pages of which the begin may stay, for threads that are late; and a handle, after a run that went well */
+    /* so many pages of which the begin may stay, for threads that are late; and a handle, after a
+     * run that went well */
+    int stays;
 };
 
 /*
- * Each step-th call fails with each of its errors: alone, with all calls of its kind after it, and with a disk that is dead from
- * then on. With its first error, each step-th call after it fails as well: a cause that ended the run alone has to be told then,
- * too. Prints two checks: one if no call fails, one if calls do.
+ * Each step-th call fails with each of its errors: alone, with all calls of its kind after it, and
+ * with a disk that is dead from then on. With its first error, each step-th call after it fails as
+ * well: a cause that ended the run alone has to be told then, too. Prints two checks: one if no
+ * call fails, one if calls do.
  */
 void part_test(const struct part *p, unsigned step);
 

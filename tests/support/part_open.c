@@ -15,7 +15,8 @@ static void run(struct sfid__error *err) {
     sfid *g;
     err->code = sfid_open(&g, &scene.opt);
     if (err->code < 0) {
-        snprintf(err->text, sizeof err->text, "%s", g ? sfid_last_error(g) : sfid_strerror(err->code));
+        snprintf(err->text, sizeof err->text, "%s",
+                 g ? sfid_last_error(g) : sfid_strerror(err->code));
         sfid_close(g);
         g = NULL;
     }
@@ -43,7 +44,8 @@ static void set_closed(void) {
     undo();
 }
 
-/* The other one has pid 5. The files of ours are made anew each time: how many calls an open makes depends on what they have. */
+/* The other one has pid 5. The files of ours are made anew each time: how many calls an open makes
+ * depends on what they have. */
 static void set_second(void) {
     char path[160];
     snprintf(path, sizeof path, "%s/orders/pid-6", scene.run);

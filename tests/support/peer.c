@@ -32,7 +32,8 @@ bool say_text(int fd, const char *text) { return say(fd, text, strlen(text)); }
 
 bool next_command(struct resp *in, int fd, struct peer_shared *s, char *name, size_t size) {
     while (read_command(in, name, size)) {
-        if (strncmp(name, "AUTH", 4) != 0 && strncmp(name, "CLIENT", 6) != 0 && strncmp(name, "SELECT", 6) != 0) {
+        if (strncmp(name, "AUTH", 4) != 0 && strncmp(name, "CLIENT", 6) != 0 &&
+            strncmp(name, "SELECT", 6) != 0) {
             atomic_fetch_add(&s->commands, 1);
             return true;
         }
@@ -72,8 +73,8 @@ int listen_unix(struct peer *p, int backlog) {
     snprintf(p->path, sizeof p->path, "%s/s%d", socket_dir(), number++);
     memcpy(at.sun_path, p->path, sizeof at.sun_path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0, "cannot listen at %s: %s",
-         p->path, strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && listen(fd, backlog) >= 0,
+         "cannot listen at %s: %s", p->path, strerror(errno));
     snprintf(p->url, sizeof p->url, "unix://%s", p->path);
     return fd;
 }
@@ -82,7 +83,8 @@ int bind_tcp(struct peer *p) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof at;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 && getsockname(fd, (struct sockaddr *)&at, &len) >= 0,
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, sizeof at) >= 0 &&
+             getsockname(fd, (struct sockaddr *)&at, &len) >= 0,
          "no port on the loopback: %s", strerror(errno));
     p->port = ntohs(at.sin_port);
     snprintf(p->url, sizeof p->url, "redis://127.0.0.1:%d", p->port);
@@ -182,7 +184,8 @@ int fill_backlog(const struct sockaddr *at, socklen_t len, int fds[], int most) 
     for (; n < most; n++) {
         fds[n] = socket(at->sa_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
         struct pollfd polled = {.fd = fds[n], .events = POLLOUT};
-        if (connect(fds[n], at, len) < 0 && (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
+        if (connect(fds[n], at, len) < 0 &&
+            (errno == EAGAIN || (errno == EINPROGRESS && poll(&polled, 1, 200) == 0)))
             return n + 1;
     }
     bail("a backlog that does not fill");

@@ -36,7 +36,8 @@ struct peer {
     int listener; /* the parent's, if it keeps it */
 };
 
-/* Reads one command. name gets as many of its arguments as fit, 60 characters of each. Returns false at the end. */
+/* Reads one command. name gets as many of its arguments as fit, 60 characters of each. Returns
+ * false at the end. */
 bool read_command(struct resp *in, char *name, size_t size);
 bool say(int fd, const void *bytes, size_t n);
 bool say_text(int fd, const char *text);
@@ -52,13 +53,15 @@ typedef void serve_function(int fd, struct resp *in, struct peer_shared *s);
 int listen_unix(struct peer *p, int backlog);
 int listen_tcp(struct peer *p, int backlog);
 
-/* Binds a port of the loopback and does not listen: it refuses, and nobody else gets it while the descriptor is open. */
+/* Binds a port of the loopback and does not listen: it refuses, and nobody else gets it while the
+ * descriptor is open. */
 int bind_tcp(struct peer *p);
 struct peer start_peer(bool tcp, serve_function *serve);
 void stop_peer(struct peer *p);
 void set_words(struct peer *p, const void *bytes, size_t n);
 
-/* Connects until the queue of a listener that accepts nothing is full. Returns the number of connections. */
+/* Connects until the queue of a listener that accepts nothing is full. Returns the number of
+ * connections. */
 int fill_backlog(const struct sockaddr *at, socklen_t len, int fds[], int most);
 
 /* ---- behaviours ---------------------------------------------------------- */

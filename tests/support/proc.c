@@ -5,9 +5,10 @@
 #include <sys/ptrace.h>
 
 /*
- * ThreadSanitizer objects to threads in a forked child of a threaded process, and to threads left at exit. Both are tested here.
- * tests/tsan.supp has all suppressions; a program run by hand needs TSAN_OPTIONS=suppressions=…/tests/tsan.supp.
- * This must not be weak: the sanitizer's own is, and would come first. A program may have its own: see proc.h.
+ * ThreadSanitizer objects to threads in a forked child of a threaded process, and to threads left
+ * at exit. Both are tested here. tests/tsan.supp has all suppressions; a program run by hand needs
+ * TSAN_OPTIONS=suppressions=…/tests/tsan.supp. This must not be weak: the sanitizer's own is, and
+ * would come first. A program may have its own: see proc.h.
  */
 const char *__tsan_default_options(void);
 const char *__tsan_default_options(void) {
@@ -55,7 +56,9 @@ int64_t clock_offset(void) {
     return wall - (before + after) / 2;
 }
 
-bool clock_stepped(int64_t offset_before) { return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS; }
+bool clock_stepped(int64_t offset_before) {
+    return llabs(clock_offset() - offset_before) > 10 * (int64_t)NS_PER_MS;
+}
 
 void nap_us(long us) { nanosleep(&(struct timespec){us / 1000000, us % 1000000 * 1000}, NULL); }
 
@@ -86,12 +89,14 @@ static void dirs_on_signal(int sig) {
 /* Logs take up to 1 GB; a container's /dev/shm has 64 MB. */
 static const char *roomy_place(void) {
     struct statvfs v;
-    const bool roomy = statvfs(dirs.shm, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize > UINT64_C(2) << 30;
+    const bool roomy = statvfs(dirs.shm, &v) == 0 && (uint64_t)v.f_bavail * v.f_frsize > UINT64_C(2)
+                                                                                             << 30;
     return roomy ? dirs.shm : dirs.tmp;
 }
 
 void dirs_make(void) {
-    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE"), *logs = getenv("SFID_TEST_LOGS");
+    const char *shm = getenv("SFID_TEST_SHM"), *state = getenv("SFID_TEST_STATE"),
+               *logs = getenv("SFID_TEST_LOGS");
     if (shm && state && logs) {
         snprintf(dirs.shm, sizeof dirs.shm, "%s", shm);
         snprintf(dirs.state, sizeof dirs.state, "%s", state);
@@ -125,7 +130,9 @@ int count_entries(const char *path) {
     return n;
 }
 
-int count_fds(void) { return count_entries("/proc/self/fd") - 1; /* the listing's own descriptor */ }
+int count_fds(void) {
+    return count_entries("/proc/self/fd") - 1; /* the listing's own descriptor */
+}
 
 long memory_kb(const char *what) {
     char line[200];
@@ -202,7 +209,9 @@ static int describe(void *command) {
     return DIED;
 }
 
-bool sfid_has(const char *command) { return child_run(describe, (void *)(uintptr_t)command, TAP_WAIT_MS) == 0; }
+bool sfid_has(const char *command) {
+    return child_run(describe, (void *)(uintptr_t)command, TAP_WAIT_MS) == 0;
+}
 
 static bool child_ended(void *arg) {
     struct waiting *w = arg;
@@ -223,11 +232,14 @@ void go_on_with_shim(void) {
     if (getenv("SFID_SHIM_LOADED"))
         return;
     setenv("SFID_SHIM_LOADED", "1", 1);
-    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), UINT_MAX); /* the whole test: the harness has a limit */
+    /* the whole test: the harness has a limit */
+    const int status = child_wait(self_start(NULL, NULL, NULL, NULL, NULL), UINT_MAX);
     exit(status >= 0 && status < KILLED ? status : DIED);
 }
 
-int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) { return child_wait(child_start(fn, arg), limit_ms); }
+int child_run(int (*fn)(void *), void *arg, unsigned limit_ms) {
+    return child_wait(child_start(fn, arg), limit_ms);
+}
 
 void child_kill(pid_t child) {
     kill(child, SIGKILL);
@@ -246,7 +258,8 @@ bool can_trace(void) { return child_run(ask_for_a_trace, NULL, TAP_WAIT_MS) == 0
 bool trace_step(pid_t child, int request, unsigned n) {
     int status = 0, sig = 0;
     while (n > 0) {
-        if (ptrace(request, child, NULL, (void *)(intptr_t)sig) < 0 || waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
+        if (ptrace(request, child, NULL, (void *)(intptr_t)sig) < 0 ||
+            waitpid(child, &status, __WALL) < 0 || !WIFSTOPPED(status))
             return false;
         sig = WSTOPSIG(status) & ~0x80;
         if (sig == SIGTRAP) {
@@ -259,13 +272,15 @@ bool trace_step(pid_t child, int request, unsigned n) {
 
 bool trace_seize(pid_t thread) {
     int status = 0;
-    return thread != 0 && ptrace(PTRACE_SEIZE, thread, NULL, NULL) == 0 && ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0 &&
+    return thread != 0 && ptrace(PTRACE_SEIZE, thread, NULL, NULL) == 0 &&
+           ptrace(PTRACE_INTERRUPT, thread, NULL, NULL) == 0 &&
            waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
 }
 
 static bool next_call(pid_t thread) {
     int status = 0;
-    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 && waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
+    return ptrace(PTRACE_SYSCALL, thread, NULL, NULL) == 0 &&
+           waitpid(thread, &status, __WALL) == thread && WIFSTOPPED(status);
 }
 
 void trace_hold(pid_t thread, unsigned n) {
@@ -353,13 +368,15 @@ bool postponed(const sfid *g, int64_t code) {
 
 void raise_to(_Atomic int64_t *most, int64_t value) {
     int64_t seen = atomic_load_explicit(most, memory_order_relaxed);
-    while (seen < value && !atomic_compare_exchange_weak_explicit(most, &seen, value, memory_order_release, memory_order_relaxed))
+    while (seen < value && !atomic_compare_exchange_weak_explicit(
+                               most, &seen, value, memory_order_release, memory_order_relaxed))
         ;
 }
 
 /* ---- the checker -------------------------------------------------------- */
 
-void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid, const char *fmt, ...) {
+void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid, const char *fmt,
+               ...) {
     char name[80], path[4300];
     va_list args;
     va_start(args, fmt);

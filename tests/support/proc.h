@@ -46,7 +46,8 @@ int64_t mono_ns(void);
 /* Returns the begin of an ID's tick on the wall clock. */
 int64_t id_ns(const sfid_layout *l, int64_t id);
 
-/* Returns how far the wall clock was stepped. IDs cannot be compared with it then. Both clocks slew alike. */
+/* Returns how far the wall clock was stepped. IDs cannot be compared with it then. Both clocks slew
+ * alike. */
 int64_t clock_offset(void);
 bool clock_stepped(int64_t offset_before);
 void nap_us(long us);
@@ -54,7 +55,8 @@ int64_t median(int64_t *values, size_t n);
 
 /* ---- directories -------------------------------------------------------- */
 
-/* The test's directories: run on /dev/shm, state in the temporary directory, logs where there is room. */
+/* The test's directories: run on /dev/shm, state in the temporary directory, logs where there is
+ * room. */
 struct dirs {
     char shm[64], run[80], logs[4200], state[4200];
     const char *tmp;
@@ -78,8 +80,8 @@ int count_threads(void);
 bool threads_are(void *n);
 
 /*
- * Counts them before a scene, once those of the scene before are gone: one that was joined may stay in /proc for a moment. The
- * first call comes before there is a generator.
+ * Counts them before a scene, once those of the scene before are gone: one that was joined may stay
+ * in /proc for a moment. The first call comes before there is a generator.
  */
 int threads_before(void);
 
@@ -98,8 +100,8 @@ pid_t child_start(int (*fn)(void *), void *arg);
 pid_t self_start(const char *a, const char *b, const char *c, const char *d, const char *e);
 
 /*
- * After shim_preload(): runs the rest of the program in a child with the shim. The parent keeps the directories and ends as the
- * child.
+ * After shim_preload(): runs the rest of the program in a child with the shim. The parent keeps the
+ * directories and ends as the child.
  */
 void go_on_with_shim(void);
 
@@ -120,10 +122,12 @@ void child_kill(pid_t child);
 /* Whether ptrace(2) is allowed here. */
 bool can_trace(void);
 
-/* Lets a traced process make n stops, as PTRACE_SYSCALL. False once it has ended. Signals but SIGTRAP are its own and passed on. */
+/* Lets a traced process make n stops, as PTRACE_SYSCALL. False once it has ended. Signals but
+ * SIGTRAP are its own and passed on. */
 bool trace_step(pid_t child, int request, unsigned n);
 
-/* Seizes a thread and stops it: at once, or false; at its n-th stop at a system call from then on. */
+/* Seizes a thread and stops it: at once, or false; at its n-th stop at a system call from then
+ * on. */
 bool trace_seize(pid_t thread);
 void trace_hold(pid_t thread, unsigned n);
 
@@ -156,30 +160,30 @@ sfid *open_or_die(const sfid_options *opt);
 int try_open(const sfid_options *opt);
 
 /*
- * Generates an ID. While the window or the clock is behind (after a crash the mark may be up to 30 s ahead), it repeats the
- * call. Returns the last error if limit_ms run out.
+ * Generates an ID. While the window or the clock is behind (after a crash the mark may be up to 30
+ * s ahead), it repeats the call. Returns the last error if limit_ms run out.
  */
 int64_t next_within(sfid *g, unsigned limit_ms);
 
 /*
- * Returns whether a refused call has to wait for the rest of a mark, which lies up to 30 s beyond what may be issued. Until a
- * call can prove its right to an ID, returning none is correct.
+ * Returns whether a refused call has to wait for the rest of a mark, which lies up to 30 s beyond
+ * what may be issued. Until a call can prove its right to an ID, returning none is correct.
  */
 bool postponed(const sfid *g, int64_t code);
 void raise_to(_Atomic int64_t *most, int64_t value);
 
 /* ---- the checker -------------------------------------------------------- */
 
-void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid, const char *fmt, ...)
-    __attribute__((format(printf, 5, 6)));
+void log_start(struct idlog *log, uint64_t capacity, uint64_t life, uint64_t pid, const char *fmt,
+               ...) __attribute__((format(printf, 5, 6)));
 
 void log_ids(struct idlog *log, const int64_t *ids, int64_t n);
 
 /* Starts the checker with these options and returns its output, for pclose(). */
 FILE *checker_start(const char *options, ...) __attribute__((format(printf, 1, 2)));
 
-/* Gives all logs to the checker, as one check, and removes them. count UINT64_MAX: any number. Order "pid" is "per-file" if
-   processes share. */
+/* Gives all logs to the checker, as one check, and removes them. count UINT64_MAX: any number.
+ * Order "pid" is "per-file" if processes share. */
 bool judge(const char *layout, const char *order, uint64_t count, const char *what);
 
 #endif

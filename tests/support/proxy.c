@@ -50,7 +50,8 @@ static void proxy_cut(struct proxy_link *l) {
     l->used = false;
 }
 
-static void proxy_accept(int listener, struct proxy_link *links, const char *server, struct proxy_rules *rules) {
+static void proxy_accept(int listener, struct proxy_link *links, const char *server,
+                         struct proxy_rules *rules) {
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     const int client = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
     if (client < 0)
@@ -61,12 +62,14 @@ static void proxy_accept(int listener, struct proxy_link *links, const char *ser
     struct proxy_link *l = links;
     while (l < links + PROXY_LINKS && l->used)
         l++;
-    if (atomic_load(&rules->refuse) || l == links + PROXY_LINKS || connect(to, (struct sockaddr *)&at, sizeof at) < 0) {
+    if (atomic_load(&rules->refuse) || l == links + PROXY_LINKS ||
+        connect(to, (struct sockaddr *)&at, sizeof at) < 0) {
         close(client);
         close(to);
         return;
     }
-    *l = (struct proxy_link){.request = {.from = client, .to = to}, .answer = {.from = to, .to = client}, .used = true};
+    *l = (struct proxy_link){
+        .request = {.from = client, .to = to}, .answer = {.from = to, .to = client}, .used = true};
 }
 
 static bool proxy_takes_one(_Atomic int *left) {
@@ -77,7 +80,8 @@ static bool proxy_takes_one(_Atomic int *left) {
 }
 
 /* An argument names the kind of exchange. */
-static void proxy_read_request(struct proxy_link *l, const char *bytes, size_t n, struct proxy_rules *rules) {
+static void proxy_read_request(struct proxy_link *l, const char *bytes, size_t n,
+                               struct proxy_rules *rules) {
     static const char *const words[] = {"\r\nclaim\r\n", "\r\nrenew\r\n", "\r\nrelease\r\n"};
     _Atomic int *const left[] = {&rules->lose_claims, &rules->lose_renewals, &rules->lose_releases};
     static char text[PROXY_TAIL + PROXY_PIECE];
@@ -91,9 +95,11 @@ static void proxy_read_request(struct proxy_link *l, const char *bytes, size_t n
         memset(l->tail, 0, PROXY_TAIL); /* count each exchange once */
 }
 
-static void proxy_queue(struct proxy_way *way, const char *bytes, size_t n, const struct proxy_rules *rules) {
+static void proxy_queue(struct proxy_way *way, const char *bytes, size_t n,
+                        const struct proxy_rules *rules) {
     const int jitter = atomic_load(&rules->jitter_ms);
-    const int64_t late_ms = atomic_load(&rules->delay_ms) + (jitter > 0 ? random() % (jitter + 1) : 0);
+    const int64_t late_ms =
+        atomic_load(&rules->delay_ms) + (jitter > 0 ? random() % (jitter + 1) : 0);
     struct proxy_piece *piece = malloc(sizeof *piece + n), **end = &way->first;
     if (!piece)
         _exit(1);
@@ -205,7 +211,8 @@ struct proxy proxy_start(const struct redis *r, unsigned seed) {
     p.port = at.port;
     p.rules = shared_memory(sizeof *p.rules);
     fflush(NULL);
-    need(fcntl(listener, F_SETFL, O_NONBLOCK) >= 0 && (p.pid = fork()) >= 0, "no proxy: %s", strerror(errno));
+    need(fcntl(listener, F_SETFL, O_NONBLOCK) >= 0 && (p.pid = fork()) >= 0, "no proxy: %s",
+         strerror(errno));
     if (p.pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
         srandom(seed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * proxy.h - a test's own proxy before a server. It delays, loses, holds back or cuts what passes, as the test sets.
+ * proxy.h - a test's own proxy before a server. It delays, loses, holds back or cuts what passes,
+ * as the test sets.
  *
  *     struct proxy p = proxy_start(&redis, 1);   listens at p.port of the loopback interface
  *     atomic_store(&p.rules->delay_ms, 200);
@@ -16,13 +17,16 @@
 #include <poll.h>
 
 struct proxy_rules {
-    _Atomic int refuse;         /* closes connections as soon as they come */
-    _Atomic int cut_now;        /* cuts all connections, then becomes 0 */
-    _Atomic int cut_one_of;     /* one piece in this many cuts its connection; 0: none */
-    _Atomic int silence_one_of; /* one in this many makes the connection swallow all that follows, for good */
-    _Atomic int lose_claims, lose_renewals, lose_releases; /* this many more are carried out, and their answers swallowed */
-    _Atomic int hold;                                      /* answers wait until this is 0 */
-    _Atomic int delay_ms, jitter_ms;                       /* each way; jitter: a random addition up to this */
+    _Atomic int refuse;     /* closes connections as soon as they come */
+    _Atomic int cut_now;    /* cuts all connections, then becomes 0 */
+    _Atomic int cut_one_of; /* one piece in this many cuts its connection; 0: none */
+    /* one in this many makes the connection swallow all that follows, for good */
+    _Atomic int silence_one_of;
+    /* this many more are carried out, and their answers swallowed */
+    _Atomic int lose_claims, lose_renewals, lose_releases;
+    _Atomic int hold; /* answers wait until this is 0 */
+    /* each way; jitter: a random addition up to this */
+    _Atomic int delay_ms, jitter_ms;
     _Atomic int accepted, cut, silenced, lost, held;
 };
 

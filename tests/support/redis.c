@@ -66,7 +66,8 @@ static void note_alive(pid_t from, pid_t to) {
     bail("more than %d servers", ALIVE);
 }
 
-__attribute__((format(printf, 2, 3), noreturn)) static void give_up(const struct redis *r, const char *why, ...) {
+__attribute__((format(printf, 2, 3), noreturn)) static void give_up(const struct redis *r,
+                                                                    const char *why, ...) {
     char text[512], path[128], line[300];
     va_list args;
     va_start(args, why);
@@ -108,7 +109,8 @@ static int some_port(void) {
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t size = sizeof at;
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, size) >= 0 && getsockname(fd, (struct sockaddr *)&at, &size) >= 0,
+    need(fd >= 0 && bind(fd, (struct sockaddr *)&at, size) >= 0 &&
+             getsockname(fd, (struct sockaddr *)&at, &size) >= 0,
          "no free port: %s", strerror(errno));
     close(fd);
     return ntohs(at.sin_port);
@@ -206,8 +208,10 @@ static bool up_or_gone(void *arg) {
     if (!r->conn)
         r->conn = resp_unix(r->socket);
     const char *const ping[] = {"PING"};
-    struct reply *reply = r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
-    const bool up = reply && (reply->type == '+' || ((r->flags & REDIS_LOADING) && reply_is_error(reply, "LOADING")));
+    struct reply *reply =
+        r->conn && resp_send(r->conn, 1, ping, NULL) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
+    const bool up = reply && (reply->type == '+' ||
+                              ((r->flags & REDIS_LOADING) && reply_is_error(reply, "LOADING")));
     if (!reply)
         disconnect(r); /* perhaps of a server that listened and then ended */
     reply_free(reply);
@@ -225,7 +229,8 @@ static void bring_up(struct redis *r) {
         if (!tap_wait_until(up_or_gone, r, TAP_WAIT_MS))
             give_up(r, "does not answer");
     }
-    /* The allocator's thread waits by the wall clock, and would never sleep when that stands still. Redis 5 has no such thread. */
+    /* The allocator's thread waits by the wall clock, and would never sleep when that stands still.
+     * Redis 5 has no such thread. */
     if (r->flags & REDIS_CLOCK)
         reply_free(redis_ask(r, "CONFIG", "SET", "jemalloc-bg-thread", "no", NULL));
 }
@@ -240,14 +245,16 @@ static void make_clock(struct redis *r) {
     need(r->clock != MAP_FAILED, "%s: %s", path, strerror(errno));
 }
 
-void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n, const char *const *args) {
+void redis_start_n(struct redis *r, const char *program, const char *name, unsigned flags, size_t n,
+                   const char *const *args) {
     static int started;
     *r = (struct redis){.program = program, .flags = flags};
     do /* a forked process may have made some */
         snprintf(r->dir, sizeof r->dir, "%s/%s-%d", socket_dir(), name, ++started);
     while (mkdir(r->dir, 0700) < 0 && errno == EEXIST);
-    need(access(r->dir, W_OK) >= 0 && snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) < (int)sizeof r->socket, "%s: %s",
-         r->dir, strerror(errno));
+    need(access(r->dir, W_OK) >= 0 &&
+             snprintf(r->socket, sizeof r->socket, "%s/sock", r->dir) < (int)sizeof r->socket,
+         "%s: %s", r->dir, strerror(errno));
     need(n <= REDIS_ARGS, "more than %d arguments for a server", REDIS_ARGS);
     for (size_t i = 0; i < n; i++)
         snprintf(r->args[i], sizeof r->args[i], "%s", args[i]);
@@ -277,18 +284,21 @@ void redis_restart(struct redis *r, bool empty) {
 
 /* ---- asking ------------------------------------------------------------- */
 
-static struct reply *ask_once(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
+static struct reply *ask_once(struct redis *r, size_t n, const char *const *args,
+                              const size_t *sizes) {
     if (!r->conn)
         r->conn = resp_unix(r->socket);
     if (!r->conn)
         give_up(r, "%s: %s", r->socket, strerror(errno));
-    struct reply *reply = resp_send(r->conn, n, args, sizes) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
+    struct reply *reply =
+        resp_send(r->conn, n, args, sizes) ? resp_read(r->conn, TAP_WAIT_MS) : NULL;
     if (!reply)
         disconnect(r);
     return reply;
 }
 
-/* Sentinels close all connections of a server whose role they change. So a failed command is repeated once, on a new connection. */
+/* Sentinels close all connections of a server whose role they change. So a failed command is
+ * repeated once, on a new connection. */
 struct reply *redis_ask_n(struct redis *r, size_t n, const char *const *args, const size_t *sizes) {
     const int64_t began = tap_now_ms();
     struct reply *reply = ask_once(r, n, args, sizes);
@@ -347,7 +357,8 @@ const char *redis_text_n(struct redis *r, size_t n, const char *const *args, con
     return text_of(redis_ask_n(r, n, args, sizes));
 }
 
-char *redis_info(struct redis *r, const char *section, const char *field, char *value, size_t size) {
+char *redis_info(struct redis *r, const char *section, const char *field, char *value,
+                 size_t size) {
     char key[80];
     struct reply *reply = redis_ask(r, "INFO", section, NULL);
     snprintf(key, sizeof key, "\n%s:", field);
@@ -394,7 +405,8 @@ void redis_replicate(struct redis *r, const struct redis *master) {
 void redis_promote(struct redis *r) { redis_do(r, "REPLICAOF", "NO", "ONE", NULL); }
 
 void redis_resume_promoted(struct redis *r) {
-    need(r->conn != NULL && resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL),
+    need(r->conn != NULL &&
+             resp_send(r->conn, 3, (const char *const[]){"REPLICAOF", "NO", "ONE"}, NULL),
          "%s is not asked over a connection from before it was paused", r->program);
     redis_resume(r);
     struct reply *reply = resp_read(r->conn, TAP_WAIT_MS);
@@ -402,7 +414,9 @@ void redis_resume_promoted(struct redis *r) {
     reply_free(reply);
 }
 
-void redis_clock_fix(struct redis *r, int64_t unix_ms) { atomic_store(&r->clock->clock_fixed_ns, unix_ms * 1000000); }
+void redis_clock_fix(struct redis *r, int64_t unix_ms) {
+    atomic_store(&r->clock->clock_fixed_ns, unix_ms * 1000000);
+}
 
 void redis_clock_offset(struct redis *r, int64_t ms) {
     atomic_store(&r->clock->clock_offset_ns, ms * 1000000);

@@ -31,16 +31,19 @@ static void remove_sockets(void) {
 
 static bool is_plain(const char *path) {
     return strlen(path) <= DIR_MOST &&
-           path[strspn(path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0';
+           path[strspn(
+               path, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/._-")] == '\0';
 }
 
-/* Below the test's directory on /dev/shm, if it has one: that is removed even when a signal ends the test. */
+/* Below the test's directory on /dev/shm, if it has one: that is removed even when a signal ends
+ * the test. */
 const char *socket_dir(void) {
     const char *const elsewhere[] = {getenv("SFID_TEST_SHM"), "/dev/shm", "/tmp"};
     if (sockets.path[0] == '\0' && is_plain(tap_tmpdir()))
         snprintf(sockets.path, sizeof sockets.path, "%s", tap_tmpdir());
     for (size_t i = 0; i < COUNT(elsewhere) && sockets.path[0] == '\0'; i++) {
-        snprintf(sockets.path, sizeof sockets.path, "%s/sock-XXXXXX", elsewhere[i] ? elsewhere[i] : "/nowhere");
+        snprintf(sockets.path, sizeof sockets.path, "%s/sock-XXXXXX",
+                 elsewhere[i] ? elsewhere[i] : "/nowhere");
         if (!is_plain(sockets.path) || mkdtemp(sockets.path) == NULL)
             sockets.path[0] = '\0';
         else if (elsewhere[i] != elsewhere[0]) {
@@ -240,7 +243,8 @@ void reply_free(struct reply *r) {
 
 bool reply_is_error(const struct reply *r, const char *word) {
     const size_t size = strlen(word);
-    return r && r->type == '-' && strncmp(r->text, word, size) == 0 && (r->text[size] == ' ' || r->text[size] == '\0');
+    return r && r->type == '-' && strncmp(r->text, word, size) == 0 &&
+           (r->text[size] == ' ' || r->text[size] == '\0');
 }
 
 static void print(FILE *f, const struct reply *r) {

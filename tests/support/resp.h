@@ -38,10 +38,12 @@ struct resp *resp_unix(const char *path);
 struct resp *resp_on(int fd);
 void resp_close(struct resp *c);
 
-/** Sends a command of n arguments. sizes NULL: they are strings. Returns false if the connection is gone. */
+/** Sends a command of n arguments. sizes NULL: they are strings. Returns false if the connection is
+ * gone. */
 bool resp_send(struct resp *c, size_t n, const char *const *args, const size_t *sizes);
 
-/** Reads a reply, for reply_free(). Returns NULL if none comes in time or the connection is gone. */
+/** Reads a reply, for reply_free(). Returns NULL if none comes in time or the connection is
+ * gone. */
 struct reply *resp_read(struct resp *c, unsigned limit_ms);
 
 void reply_free(struct reply *r);
@@ -50,8 +52,8 @@ void reply_free(struct reply *r);
 bool reply_is_error(const struct reply *r, const char *word);
 
 /**
- * Writes the reply as one line: texts unchanged, "-ERR text" for errors, "nil", lists separated by spaces, "(none)" for NULL. It
- * is cut to fit. Returns line.
+ * Writes the reply as one line: texts unchanged, "-ERR text" for errors, "nil", lists separated by
+ * spaces, "(none)" for NULL. It is cut to fit. Returns line.
  */
 char *reply_line(const struct reply *r, char *line, size_t size);
 

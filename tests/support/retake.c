@@ -29,7 +29,9 @@ static const char *name_in(const char *line) {
     return at ? at + strlen(" - ") : line;
 }
 
-static bool starts(const char *line, const char *with) { return strncmp(line, with, strlen(with)) == 0; }
+static bool starts(const char *line, const char *with) {
+    return strncmp(line, with, strlen(with)) == 0;
+}
 
 static void tell(const char *line) {
     const char *reason = strstr(line, " # SKIP ");
@@ -58,10 +60,12 @@ static void hear(struct heard *h, const char *line) {
 
 static bool is_over(pid_t child) {
     siginfo_t info = {.si_pid = 0};
-    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 || info.si_pid == child;
+    return waitid(P_PID, (id_t)child, &info, WEXITED | WNOHANG | WNOWAIT) < 0 ||
+           info.si_pid == child;
 }
 
-/* Reads lines until the scene is over, also if a process that it left behind has the pipe; notes how late this process is. */
+/* Reads lines until the scene is over, also if a process that it left behind has the pipe; notes
+ * how late this process is. */
 static void hear_all(struct heard *h, int fd, pid_t child) {
     char line[LINE];
     size_t n = 0;
@@ -128,7 +132,8 @@ static void tell_held(const struct heard *h, int status) {
     if (in)
         fclose(in);
     need(h->bailed[0] == '\0', "%s", h->bailed);
-    need(status == 0 || getenv("SFID_TEST_FIRST_FAILURE"), "the scene ended with status %d", status);
+    need(status == 0 || getenv("SFID_TEST_FIRST_FAILURE"), "the scene ended with status %d",
+         status);
 }
 
 void retake(void (*scene)(void *arg), void *arg, int64_t bears_ms, void (*again)(void)) {
@@ -142,8 +147,10 @@ void retake(void (*scene)(void *arg), void *arg, int64_t bears_ms, void (*again)
         const int status = play_once(&s, &h);
         retake_note(witness_longest_step_ms(began));
         const int64_t late_ms = atomic_load(stood);
-        const bool good = status == 0 && h.held == NULL, in_vain = !good && !h.found && late_ms > bears_ms && takes < RETAKES;
-        diag("figure: a scene that bears %" PRId64 " ms: something stood still for %" PRId64, bears_ms, late_ms);
+        const bool good = status == 0 && h.held == NULL,
+                   in_vain = !good && !h.found && late_ms > bears_ms && takes < RETAKES;
+        diag("figure: a scene that bears %" PRId64 " ms: something stood still for %" PRId64,
+             bears_ms, late_ms);
         if (!in_vain)
             tell_held(&h, status);
         free(h.text);

@@ -6,14 +6,18 @@
 /* ---- files -------------------------------------------------------------- */
 
 void place_name(struct place *p, const char *name) {
-    char *const paths[] = {p->run, p->state, p->run_too, p->state_too, p->run_copy, p->state_copy, p->jail};
-    static const char *const names[] = {"run", "state", "run-too", "state-too", "run-copy", "state-copy", "jail"};
+    char *const paths[] = {p->run,      p->state,      p->run_too, p->state_too,
+                           p->run_copy, p->state_copy, p->jail};
+    static const char *const names[] = {"run",      "state",      "run-too", "state-too",
+                                        "run-copy", "state-copy", "jail"};
     snprintf(p->base, sizeof p->base, "%.50s/%.20s", dirs.shm, name);
     for (size_t i = 0; i < COUNT_OF(paths); i++)
         snprintf(paths[i], WHERE, "%s/%s", p->base, names[i]);
 }
 
-void make_dir(const char *path) { must(mkdir(path, 0700) >= 0 || errno == EEXIST, "%s: %s", path, strerror(errno)); }
+void make_dir(const char *path) {
+    must(mkdir(path, 0700) >= 0 || errno == EEXIST, "%s: %s", path, strerror(errno));
+}
 
 bool copy_as_it_goes(const char *from, const char *to) {
     fflush(NULL);
@@ -34,7 +38,9 @@ void copy_tree(const char *from, const char *to) {
         must(patient(&p, TAP_WAIT_MS), "cannot copy %s", from);
 }
 
-void move(const char *from, const char *to) { must(rename(from, to) >= 0, "%s to %s: %s", from, to, strerror(errno)); }
+void move(const char *from, const char *to) {
+    must(rename(from, to) >= 0, "%s to %s: %s", from, to, strerror(errno));
+}
 
 void remove_all(const char *path) {
     for (int i = 0; i < 100 && access(path, F_OK) == 0; i++)
@@ -68,7 +74,9 @@ bool apart(void) {
 
 static int try_apart(void *arg) {
     const char *where = arg;
-    return apart() && mount_tmpfs(where, "size=64k") && umount(where) == 0 && chroot(where) == 0 ? 0 : 1;
+    return apart() && mount_tmpfs(where, "size=64k") && umount(where) == 0 && chroot(where) == 0
+               ? 0
+               : 1;
 }
 
 bool can_be_apart(void) {
@@ -87,7 +95,8 @@ bool bind_over(const char *from, const char *to) {
 bool jail_in(const char *jail) { return chroot(jail) == 0 && chdir("/") == 0; }
 
 bool become_somebody(void) {
-    return setgroups(0, NULL) == 0 && setresgid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 && setresuid(SOMEBODY, SOMEBODY, SOMEBODY) == 0;
+    return setgroups(0, NULL) == 0 && setresgid(SOMEBODY, SOMEBODY, SOMEBODY) == 0 &&
+           setresuid(SOMEBODY, SOMEBODY, SOMEBODY) == 0;
 }
 
 void close_all(void) {

@@ -38,7 +38,8 @@ static int count_named(const char *name, char state) {
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         snprintf(path, sizeof path, "/proc/self/task/%s/stat", e->d_name);
         FILE *in = fopen(path, "re");
-        n += in && fscanf(in, "%*d (%31[^)]) %c", text, &is) == 2 && strcmp(text, name) == 0 && (state == 0 || is == state);
+        n += in && fscanf(in, "%*d (%31[^)]) %c", text, &is) == 2 && strcmp(text, name) == 0 &&
+             (state == 0 || is == state);
         if (in)
             fclose(in);
     }
@@ -59,6 +60,7 @@ void refuse_call(uint32_t number, uint32_t error) {
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const struct sock_fprog program = {sizeof code / sizeof code[0], code};
-    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
+    if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0 ||
+        prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0)
         diag("no filter here: as the kernel has it");
 }

@@ -20,7 +20,8 @@ int status_of(pid_t child);
 /* From here on the kernel answers a call of the system with this error, in this process. */
 void refuse_call(uint32_t number, uint32_t error);
 
-/* Count this process's threads with the name, or those that sleep: sanitizers have threads of their own. */
+/* Count this process's threads with the name, or those that sleep: sanitizers have threads of their
+ * own. */
 int threads_named(const char *name);
 int threads_asleep(const char *name);
 

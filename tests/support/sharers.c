@@ -77,7 +77,9 @@ static struct took sharers_gap(const struct member *m, size_t n) {
 
 bool sharers_are_well(const struct member *m, size_t n, const char *what) {
     const bool good = is_i64(errors_of(m, n), 0, "%s: no call fails", what);
-    return in_time(sharers_gap(m, n), SHARERS_WAIT_MS, "%s: nor does one wait for a window", what) && good;
+    return in_time(sharers_gap(m, n), SHARERS_WAIT_MS, "%s: nor does one wait for a window",
+                   what) &&
+           good;
 }
 
 void sharers_end(struct member *m, size_t n) {
@@ -87,7 +89,8 @@ void sharers_end(struct member *m, size_t n) {
     is_i64(bad, 0, "all end");
 }
 
-/* The member that began to keep last; NULL: none does. Those that ended do not count, nor does `but`. */
+/* The member that began to keep last; NULL: none does. Those that ended do not count, nor does
+ * `but`. */
 struct search {
     struct member *m;
     const struct member *but;
@@ -120,7 +123,8 @@ bool comes_and_goes(const sfid_options *opt, int64_t pid) {
     struct member *m = members_new(1, opt);
     m->leaves = true;
     const int rc = member_open_one(m);
-    const bool good = rc == 0 && member_draws(m, atomic_load(&m->ids) == 0, TAP_WAIT_MS) && atomic_load(&m->pid) == pid;
+    const bool good = rc == 0 && member_draws(m, atomic_load(&m->ids) == 0, TAP_WAIT_MS) &&
+                      atomic_load(&m->pid) == pid;
     if (!good)
         diag("open: %d, %s; pid %" PRIi64, rc, m->text, atomic_load(&m->pid));
     member_end(m);
@@ -150,7 +154,9 @@ bool sharers_renew(const struct member *m, size_t n, int more) {
     return tap_wait_until(are_made, &r, TAP_WAIT_MS);
 }
 
-void sharers_renewed(struct member *m, size_t n) { ok(sharers_renew(m, n, 1), "the window was just renewed"); }
+void sharers_renewed(struct member *m, size_t n) {
+    ok(sharers_renew(m, n, 1), "the window was just renewed");
+}
 
 static bool pid_differs(void *arg) {
     const struct member *m = arg;

@@ -2,7 +2,8 @@
 /*
  * shim.c - a library to preload: changes the time of day, and records syncs. See shim.h.
  *
- * Without its environment variables it changes nothing. Monotonic clocks stay as they are, as when somebody sets the clock.
+ * Without its environment variables it changes nothing. Monotonic clocks stay as they are, as when
+ * somebody sets the clock.
  */
 #include "support/shim.h"
 
@@ -30,7 +31,8 @@ static int64_t number(const char *name) {
 
 static void *map_control(const char *path) {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    void *at = fd < 0 ? MAP_FAILED : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    void *at = fd < 0 ? MAP_FAILED
+                      : mmap(NULL, sizeof *control, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     if (fd >= 0)
         close(fd);
     return at == MAP_FAILED ? NULL : at;
@@ -57,7 +59,8 @@ static int64_t shown(int64_t ns) {
     const int64_t fixed = control ? atomic_load(&control->clock_fixed_ns) : 0;
     if (fixed != 0)
         return fixed;
-    return ns + ahead_ns + (atomic_load(&slept) ? step_ns : 0) + (control ? atomic_load(&control->clock_offset_ns) : 0);
+    return ns + ahead_ns + (atomic_load(&slept) ? step_ns : 0) +
+           (control ? atomic_load(&control->clock_offset_ns) : 0);
 }
 
 int clock_gettime(clockid_t clock, struct timespec *t) {
@@ -95,12 +98,15 @@ int nanosleep(const struct timespec *wanted, struct timespec *left) {
     return why ? -1 : 0;
 }
 
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out) {
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **out) {
     int (*real)(const char *, const char *, const struct addrinfo *, struct addrinfo **);
     *(void **)&real = dlsym(RTLD_NEXT, "getaddrinfo");
-    while (getenv("SFID_SHIM_SILENT_RESOLVER") && (hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0))
+    while (getenv("SFID_SHIM_SILENT_RESOLVER") &&
+           (hints == NULL || (hints->ai_flags & AI_NUMERICHOST) == 0))
         pause();
-    const char *first = hints && (hints->ai_flags & AI_NUMERICHOST) ? NULL : getenv("SFID_SHIM_FIRST_ADDRESS");
+    const char *first =
+        hints && (hints->ai_flags & AI_NUMERICHOST) ? NULL : getenv("SFID_SHIM_FIRST_ADDRESS");
     if (first && real(first, port, hints, out) == 0)
         out = &(*out)->ai_next;
     return real(host, port, hints, out);
@@ -140,7 +146,8 @@ static bool is_state(int fd, bool *mark) {
 static int sync_and_note(int fd, long call) {
     struct shim_note note;
     bool mark = false;
-    if (control == NULL || disk == NULL || !is_state(fd, &mark) || !shim_note_begin(&note, fd, disk))
+    if (control == NULL || disk == NULL || !is_state(fd, &mark) ||
+        !shim_note_begin(&note, fd, disk))
         return (int)syscall(call, fd);
     const int64_t ns = atomic_load(&control->sync_ns);
     if (mark && atomic_fetch_add(&control->mark_begun, 1) + 1 == atomic_load(&control->mark_hangs))

@@ -29,12 +29,13 @@ struct shim_control {
     _Atomic uint64_t mark_syncs;     /* those of files pid-* */
     _Atomic uint64_t not_simulated;  /* msync calls */
     _Atomic uint64_t mark_begun;     /* syncs of marks that have begun */
-    _Atomic uint64_t mark_hangs;     /* the sync of a mark with this number never returns; 0: all return */
+    /* the sync of a mark with this number never returns; 0: all return */
+    _Atomic uint64_t mark_hangs;
 };
 
 /*
- * Preloads the shim into all that this process starts, with this control file. The shim is ./tests/.libs/shim.so, or $SFID_SHIM.
- * Returns false if it was not built.
+ * Preloads the shim into all that this process starts, with this control file. The shim is
+ * ./tests/.libs/shim.so, or $SFID_SHIM. Returns false if it was not built.
  */
 bool shim_preload(const char *control);
 

@@ -9,10 +9,11 @@ static size_t shim_list(int fd, char *bytes, size_t room) {
     DIR *dir = opendir(path);
     for (const struct dirent *e; dir && (e = readdir(dir)) != NULL;) {
         struct stat st;
-        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 || fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+            fstatat(fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             continue;
-        const int n = snprintf(bytes + size, room - size, "%" PRIu64 " %c %s\n", (uint64_t)st.st_ino,
-                               S_ISDIR(st.st_mode) ? 'd' : 'f', e->d_name);
+        const int n = snprintf(bytes + size, room - size, "%" PRIu64 " %c %s\n",
+                               (uint64_t)st.st_ino, S_ISDIR(st.st_mode) ? 'd' : 'f', e->d_name);
         size = n > 0 && (size_t)n < room - size ? size + (size_t)n : size;
     }
     if (dir)
@@ -27,7 +28,8 @@ bool shim_note_begin(struct shim_note *note, int fd, const char *disk) {
     if (fstat(fd, &st) < 0 || (note->bytes = malloc(SHIM_FILE_MAX)) == NULL)
         return false;
     const bool dir = S_ISDIR(st.st_mode);
-    snprintf(note->name, sizeof note->name, "%s-%" PRIu64, dir ? "dir" : "data", (uint64_t)st.st_ino);
+    snprintf(note->name, sizeof note->name, "%s-%" PRIu64, dir ? "dir" : "data",
+             (uint64_t)st.st_ino);
     if (!dir) {
         snprintf(path, sizeof path, "/proc/self/fd/%d", fd); /* the descriptor may be write-only */
         const int again = open(path, O_RDONLY | O_CLOEXEC);

@@ -35,7 +35,8 @@ void task_stop(int pid, int ms) {
     siginfo_t how;
     (void)ms;
     kill(pid, SIGSTOP);
-    need(waitid(P_PID, (id_t)pid, &how, WSTOPPED | WEXITED | WNOWAIT) == 0, "the child does not stop: %s", strerror(errno));
+    need(waitid(P_PID, (id_t)pid, &how, WSTOPPED | WEXITED | WNOWAIT) == 0,
+         "the child does not stop: %s", strerror(errno));
 }
 
 void task_go_on(int pid) { kill(pid, SIGCONT); }
@@ -65,8 +66,9 @@ static int bound(struct sockaddr_in *at) {
     socklen_t len = sizeof *at;
     *at = (struct sockaddr_in){.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    need(fd >= 0 && bind(fd, (struct sockaddr *)at, len) == 0 && getsockname(fd, (struct sockaddr *)at, &len) == 0, "no port: %s",
-         strerror(errno));
+    need(fd >= 0 && bind(fd, (struct sockaddr *)at, len) == 0 &&
+             getsockname(fd, (struct sockaddr *)at, &len) == 0,
+         "no port: %s", strerror(errno));
     return fd;
 }
 

@@ -60,7 +60,8 @@ bool is_u64(uint64_t got, uint64_t want, const char *name, ...) {
     va_list args;
     va_start(args, name);
     if (!result(got == want, name, args))
-        diag("got  %" PRIu64 " (0x%" PRIx64 ")\nwant %" PRIu64 " (0x%" PRIx64 ")", got, got, want, want);
+        diag("got  %" PRIu64 " (0x%" PRIx64 ")\nwant %" PRIu64 " (0x%" PRIx64 ")", got, got, want,
+             want);
     va_end(args);
     return got == want;
 }

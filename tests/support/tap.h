@@ -34,7 +34,8 @@
 
 /* 1 in a build with a sanitizer, which is several times slower. */
 #ifdef __has_feature
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || \
+    __has_feature(memory_sanitizer)
 #define SANITIZED 1
 #endif
 #endif
@@ -48,13 +49,15 @@
 #define COUNT(a) (sizeof(a) / sizeof((a)[0]))
 #define TAP_PRINTF(text, first) __attribute__((format(printf, text, first)))
 
-/** Announces the number of checks, before the first one. Optional. done_testing() then fails on any other number. */
+/** Announces the number of checks, before the first one. Optional. done_testing() then fails on any
+ * other number. */
 void plan(unsigned n);
 
 /** One check. Its name says what holds, and has to make sense after "not ok". Returns cond. */
 bool ok(bool cond, const char *name, ...) TAP_PRINTF(2, 3);
 
-/** Checks that two numbers are equal. On failure it prints both, in decimal, and unsigned ones also in hexadecimal. */
+/** Checks that two numbers are equal. On failure it prints both, in decimal, and unsigned ones also
+ * in hexadecimal. */
 bool is_i64(int64_t got, int64_t want, const char *name, ...) TAP_PRINTF(3, 4);
 bool is_u64(uint64_t got, uint64_t want, const char *name, ...) TAP_PRINTF(3, 4);
 
@@ -79,7 +82,8 @@ void bail(const char *why, ...) TAP_PRINTF(1, 2) __attribute__((noreturn));
 /** Ends the test as bail() does unless cond holds; the text is evaluated only then. */
 #define need(cond, ...) ((cond) ? (void)0 : bail(__VA_ARGS__))
 
-/** Prints the plan. Returns the exit status: 0 if there were checks, as many as planned, and none failed. */
+/** Prints the plan. Returns the exit status: 0 if there were checks, as many as planned, and none
+ * failed. */
 int done_testing(void) __attribute__((warn_unused_result));
 
 /**
@@ -102,7 +106,8 @@ void *shared_memory(size_t size);
 /** Does valgrind run this program? It sets a variable for it. */
 bool tap_under_valgrind(void);
 
-/** Of n rounds so many as there is time for: a tenth under valgrind, which looks at memory, and each round uses it alike. */
+/** Of n rounds so many as there is time for: a tenth under valgrind, which looks at memory, and
+ * each round uses it alike. */
 int tap_rounds(int n);
 
 /** Removes a directory with all in it, but stays on its file system. */
@@ -127,7 +132,8 @@ struct patience {
 /** One look more. Returns false once the loop has looked on for limit_ms. */
 bool patient(struct patience *p, int64_t limit_ms);
 
-/** Waits until cond(arg) holds, which it checks every few milliseconds. Returns false after limit_ms. */
+/** Waits until cond(arg) holds, which it checks every few milliseconds. Returns false after
+ * limit_ms. */
 bool tap_wait_until(bool (*cond)(void *arg), void *arg, unsigned limit_ms);
 
 /* ---- durations ------------------------------------------------------------ */
@@ -150,7 +156,8 @@ void witness_begin(void);
 void witness_system(void);
 int64_t witness_longest_step_ms(int64_t from_ms);
 
-/* How long something took, and for how much of that the machine stood still. A child hands it to its parent. */
+/* How long something took, and for how much of that the machine stood still. A child hands it to
+ * its parent. */
 struct took {
     int64_t ms, stood_ms;
 };
@@ -172,7 +179,8 @@ struct took took_longer(struct took a, struct took b);
  */
 bool in_time(struct took took, int64_t limit_ms, const char *name, ...) TAP_PRINTF(3, 4);
 
-/** One check: it took at least least_ms. A machine that stands still adds to a duration: nothing is taken off. */
+/** One check: it took at least least_ms. A machine that stands still adds to a duration: nothing is
+ * taken off. */
 bool lasted(struct took took, int64_t least_ms, const char *name, ...) TAP_PRINTF(3, 4);
 
 /** Prints how many durations were compared. done_testing() calls it. */

@@ -10,9 +10,10 @@ char certificates[96];
 void certificates_make(const char *more) {
     char command[4500];
     const char *source = getenv("srcdir");
-    snprintf(certificates, sizeof certificates, "%s/tls", socket_dir()); /* they are named in URLs */
-    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s' %s", source ? source : "..", certificates,
-             more ? more : "");
+    /* they are named in URLs */
+    snprintf(certificates, sizeof certificates, "%s/tls", socket_dir());
+    snprintf(command, sizeof command, "'%s/tests/tls/certificates' '%s' %s", source ? source : "..",
+             certificates, more ? more : "");
     need(system(command) == 0, "no certificates: %s", command);
 }
 
@@ -23,18 +24,23 @@ void tls_show(struct tls_server *s, const char *certificate) {
     redis_do(&s->r, "CONFIG", "SET", "tls-cert-file", cert, "tls-key-file", key, NULL);
 }
 
-void tls_set(struct tls_server *s, const char *name, const char *value) { redis_do(&s->r, "CONFIG", "SET", name, value, NULL); }
+void tls_set(struct tls_server *s, const char *name, const char *value) {
+    redis_do(&s->r, "CONFIG", "SET", name, value, NULL);
+}
 
 bool tls_listen(struct tls_server *s, const char *certificate) {
     char path[140], port[12];
     snprintf(path, sizeof path, "%s/ca.pem", certificates);
-    if (strcmp(redis_text(&s->r, "CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file", path, NULL), "OK") != 0)
+    if (strcmp(redis_text(&s->r, "CONFIG", "SET", "tls-auth-clients", "no", "tls-ca-cert-file",
+                          path, NULL),
+               "OK") != 0)
         return false;
     tls_show(s, certificate);
     for (int tries = 0;; tries++) {
         const int at = s->port ? s->port : redis_free_port();
         snprintf(port, sizeof port, "%d", at);
-        const bool good = strcmp(redis_text(&s->r, "CONFIG", "SET", "tls-port", port, NULL), "OK") == 0;
+        const bool good =
+            strcmp(redis_text(&s->r, "CONFIG", "SET", "tls-port", port, NULL), "OK") == 0;
         if (!good && tries < 5) /* another process has taken the port */
             continue;
         need(good, "%s: no port for TLS", s->r.program);
@@ -56,7 +62,8 @@ static bool tls_start(struct tls_server *s, const char *program, unsigned flags)
 }
 
 const char *tls_url(const struct tls_server *s, const char *more, char url[URL]) {
-    int n = snprintf(url, URL, "rediss://%s?timeout=20s&connect_timeout=20s&ca=%s/ca.pem", s->name, certificates);
+    int n = snprintf(url, URL, "rediss://%s?timeout=20s&connect_timeout=20s&ca=%s/ca.pem", s->name,
+                     certificates);
     for (const char *at = more; *at && n < URL - 1; at++) {
         if (at[0] == '%' && at[1] == 'c') {
             n += snprintf(url + n, (size_t)(URL - n), "%s", certificates);
@@ -94,8 +101,9 @@ struct sfid__connection *tls_connection(const char *url) {
     struct sfid__connection *c;
     struct sfid__uri uri;
     struct sfid__error err;
-    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) >= 0, "%s",
-         err.text);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 &&
+             sfid__connection_new(&c, &uri, SFID__PEER_SERVER, "guest", &err) >= 0,
+         "%s", err.text);
     return c;
 }
 
@@ -104,7 +112,9 @@ int tls_ask(struct sfid__connection *c, struct sfid__error *err) {
     struct sfid__redis_reply reply;
     sfid__reply_of_many(&reply, &room);
     const char *const command[] = {"PING"};
-    return sfid__connection_exchange(c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply, err);
+    return sfid__connection_exchange(
+        c, &(struct sfid__question){1, command, NULL, tap_now_ms() + TAP_WAIT_MS, NULL}, &reply,
+        err);
 }
 
 int tls_ping(const char *url, struct sfid__error *err) {
@@ -129,7 +139,8 @@ int tls_count_memory(char *urls) {
     const char *url[64];
     size_t n = 0, before = 0;
     struct sfid__error err = {.text = ""};
-    for (char *save, *at = strtok_r(urls, " ", &save); at && n < COUNT_OF(url); at = strtok_r(NULL, " ", &save))
+    for (char *save, *at = strtok_r(urls, " ", &save); at && n < COUNT_OF(url);
+         at = strtok_r(NULL, " ", &save))
         url[n++] = at;
     for (size_t i = 0; i < 2 * n + memory_rounds(); i++) {
         if (i == 2 * n) /* what OpenSSL makes once it has made by then */
@@ -148,14 +159,15 @@ int tls_count_memory(char *urls) {
 /* In a program of its own, whose allocator keeps no free pieces back. */
 void tls_memory(const char *urls) {
     setenv("GLIBC_TUNABLES", "glibc.malloc.tcache_count=0:glibc.malloc.mxfast=0", 1);
-    is_i64(child_wait(self_start("memory", urls, NULL, NULL, NULL), 4 * TAP_WAIT_MS), 0, "memory is as before after %u connections",
-           memory_rounds());
+    is_i64(child_wait(self_start("memory", urls, NULL, NULL, NULL), 4 * TAP_WAIT_MS), 0,
+           "memory is as before after %u connections", memory_rounds());
     unsetenv("GLIBC_TUNABLES");
 }
 
 /* ---- servers -------------------------------------------------------------------- */
 
-/* Runs the test for each installed server with TLS; in the short form of tls_first(), only for one. */
+/* Runs the test for each installed server with TLS; in the short form of tls_first(), only for
+ * one. */
 static void tls_run(void (*test)(struct tls_server *s), bool all) {
     fleet_begin(LAYOUT);
     certificates_make(NULL);

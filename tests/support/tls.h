@@ -32,7 +32,8 @@ void tls_set(struct tls_server *s, const char *name, const char *value);
 /* Returns false if the server was built without TLS. */
 bool tls_listen(struct tls_server *s, const char *certificate);
 
-/* Returns its URL with the file of the known authority, and further parameters ("&cert=…"). In them, %c is the directory. */
+/* Returns its URL with the file of the known authority, and further parameters ("&cert=…"). In
+ * them, %c is the directory. */
 const char *tls_url(const struct tls_server *s, const char *more, char url[URL]);
 
 /* Returns how many connections it has accepted, including the test's own. */
@@ -49,13 +50,15 @@ int tls_ask(struct sfid__connection *c, struct sfid__error *err);
 int tls_ping(const char *url, struct sfid__error *err);
 
 /*
- * One check: memory is as before after hundreds of connections to these URLs, in turn. "+URL -URL …": those of + have to succeed,
- * those of - to fail. Call it in a main() that gives tls_count_memory() its argument behind "memory".
+ * One check: memory is as before after hundreds of connections to these URLs, in turn. "+URL -URL
+ * …": those of + have to succeed, those of - to fail. Call it in a main() that gives
+ * tls_count_memory() its argument behind "memory".
  */
 void tls_memory(const char *urls);
 int tls_count_memory(char *urls);
 
-/* Opens with time to spare, generates, and closes. Returns 0 or a code, with its text. *pid is the pid that was held, or -1. */
+/* Opens with time to spare, generates, and closes. Returns 0 or a code, with its text. *pid is the
+ * pid that was held, or -1. */
 int tls_open(const char *url, const char *app, int64_t *pid, char text[600]);
 void tls_each(void (*test)(struct tls_server *s));
 

@@ -39,8 +39,9 @@ struct scenario {
 void trials_begin(void);
 
 /*
- * Runs the work once, then once for each of its calls and each of the errors it may have, also with all calls of the kind after
- * it. The short form of the tests tries one error, and the one call alone but for few kinds. Prints one check, and what was wrong.
+ * Runs the work once, then once for each of its calls and each of the errors it may have, also with
+ * all calls of the kind after it. The short form of the tests tries one error, and the one call
+ * alone but for few kinds. Prints one check, and what was wrong.
  */
 void trials(const struct scenario *s, enum trial_work work);
 

@@ -12,7 +12,8 @@ void trial_wrong(const char *format, ...) {
     va_list args;
     va_start(args, format);
     if (used + 3 < sizeof trial_state->wrong) {
-        const int n = vsnprintf(trial_state->wrong + used, sizeof trial_state->wrong - used - 2, format, args);
+        const int n = vsnprintf(trial_state->wrong + used, sizeof trial_state->wrong - used - 2,
+                                format, args);
         if (n > 0)
             strcat(trial_state->wrong, "; ");
     }

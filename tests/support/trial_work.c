@@ -59,7 +59,8 @@ static int ask_neighbour(char what) {
 }
 
 static void end_neighbour(void) {
-    if (write(neighbour.fd, "q", 1) != 1 || (neighbour.process && child_wait(neighbour.process, TRIAL_LIMIT_MS) != 0))
+    if (write(neighbour.fd, "q", 1) != 1 ||
+        (neighbour.process && child_wait(neighbour.process, TRIAL_LIMIT_MS) != 0))
         trial_wrong("the neighbour did not end well");
 }
 
@@ -80,7 +81,8 @@ static void set_scene(void) {
         ask_neighbour('d');
 }
 
-/* It opens while this process has a generator, or has none. Returns whether it has one trial_now. */
+/* It opens while this process has a generator, or has none. Returns whether it has one
+ * trial_now. */
 static bool neighbour_opens(bool beside_ours, const char *when) {
     if (trial_now.s->joins && !neighbour.asked) {
         neighbour.asked = true;
@@ -90,7 +92,8 @@ static bool neighbour_opens(bool beside_ours, const char *when) {
     const int rc = ask_neighbour('o');
     const int want = beside_ours && trial_now.s->alone ? SFID_EBUSY : 0;
     if (rc != want)
-        trial_wrong("neighbour %s: %s (%s)", when, rc ? sfid_strerror(rc) : "it got in", rc ? trial_state->had : "");
+        trial_wrong("neighbour %s: %s (%s)", when, rc ? sfid_strerror(rc) : "it got in",
+                    rc ? trial_state->had : "");
     if (rc == 0)
         ask_neighbour('d');
     return rc == 0;
@@ -108,9 +111,11 @@ static void look_at_text(int rc, const char *text) {
 /* What is not written may not be believed. */
 static bool must_be_noticed(void) {
     const enum inject_kind kind = inject->plan.kind;
-    return atomic_load(&inject->hits) > 0 && (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync ||
-                                              (kind == INJECT_ftruncate64 && !trial_now.s->lives) ||
-                                              (kind == INJECT_pwrite64 && trial_now.s->alone)); /* others write hints, too */
+    return atomic_load(&inject->hits) > 0 &&
+           (kind == INJECT_write || kind == INJECT_pwritev64 || kind == INJECT_fdatasync ||
+            (kind == INJECT_ftruncate64 && !trial_now.s->lives) ||
+            /* others write hints, too */
+            (kind == INJECT_pwrite64 && trial_now.s->alone));
 }
 
 static void look_at_success(bool done) {
@@ -236,7 +241,8 @@ static uint64_t renewals(sfid *g) {
     return sfid_status(g, &info) == 0 ? info.renewals : 0;
 }
 
-/* Generates IDs until the window was extended; with `failing` also until that failed, or for a while. */
+/* Generates IDs until the window was extended; with `failing` also until that failed, or for a
+ * while. */
 static bool renews(sfid *g, bool failing) {
     const uint64_t before = renewals(g);
     const int failures = atomic_load(&trial_state->reported_failures);
@@ -248,8 +254,10 @@ static bool renews(sfid *g, bool failing) {
         if (id >= 0 && at < TRIAL_IDS)
             trial_state->ids[at] = id;
         for (int i = 0; i < 20; i++) {
-            const bool renewed = has_renewed(g, before); /* it is tried again 50 ms after a failure, which is told before */
-            if (failing && (has_failed(g) || atomic_load(&trial_state->reported_failures) > failures))
+            /* it is tried again 50 ms after a failure, which is told before */
+            const bool renewed = has_renewed(g, before);
+            if (failing &&
+                (has_failed(g) || atomic_load(&trial_state->reported_failures) > failures))
                 return false;
             if (renewed)
                 return true;
@@ -329,7 +337,8 @@ static void work_close(void) {
     neighbour_after(is_open);
 }
 
-/* How many descriptors there are while the keeper has no file open: one that is late may have one for long. */
+/* How many descriptors there are while the keeper has no file open: one that is late may have one
+ * for long. */
 static int settled_fds(void) {
     int least = count_fds();
     for (int i = 0; i < 20; i++) {

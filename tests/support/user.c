@@ -26,7 +26,8 @@ static bool may_become(void) {
     const pid_t child = fork();
     need(child >= 0, "fork: %s", strerror(errno));
     if (child == 0)
-        _exit(setgroups(0, NULL) < 0 || setresgid(ANOTHER, ANOTHER, ANOTHER) < 0 || setresuid(ANOTHER, ANOTHER, ANOTHER) < 0);
+        _exit(setgroups(0, NULL) < 0 || setresgid(ANOTHER, ANOTHER, ANOTHER) < 0 ||
+              setresuid(ANOTHER, ANOTHER, ANOTHER) < 0);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
     return status == 0;

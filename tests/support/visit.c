@@ -28,7 +28,8 @@ bool visit_open(const struct visit *v) {
     int threads;
     struct rlimit limit, few;
     sfid *g = NULL;
-    sfid_options opt = local_options(v->layout ? "wide" : "hostile", "local?lead_ms=1000", v->layout ? v->layout : &visit_layout);
+    sfid_options opt = local_options(v->layout ? "wide" : "hostile", "local?lead_ms=1000",
+                                     v->layout ? v->layout : &visit_layout);
     if (v->pid) {
         opt.pid = v->pid;
         opt.store = NULL;
@@ -47,11 +48,13 @@ bool visit_open(const struct visit *v) {
     told->rc = sfid_open(&g, &opt);
     told->open = took_since(begin);
     snprintf(told->text, sizeof told->text, "%s", sfid_last_error(g));
-    const bool good = told->rc == 0 ? v->layout || visit_draw(g) : strlen(told->text) > 10 || problem("no text");
+    const bool good =
+        told->rc == 0 ? v->layout || visit_draw(g) : strlen(told->text) > 10 || problem("no text");
     sfid_close(g);
     setrlimit(RLIMIT_NOFILE, &limit);
     if (count_fds() != fds || !tap_wait_until(threads_are, &threads, TAP_WAIT_MS))
-        return problem("%d descriptors and %d threads are left", count_fds() - fds, count_threads() - threads);
+        return problem("%d descriptors and %d threads are left", count_fds() - fds,
+                       count_threads() - threads);
     return good;
 }
 
@@ -62,8 +65,8 @@ int visit_child(void *arg) {
         unsetenv(unset[i]);
     if (v->before && !v->before(v))
         return DIED;
-    if (v->user != 0 &&
-        (setgroups(0, NULL) < 0 || setresgid(v->user, v->user, v->user) < 0 || setresuid(v->user, v->user, v->user) < 0))
+    if (v->user != 0 && (setgroups(0, NULL) < 0 || setresgid(v->user, v->user, v->user) < 0 ||
+                         setresuid(v->user, v->user, v->user) < 0))
         return DIED;
     return visit_open(v) ? 0 : 1;
 }
@@ -74,7 +77,8 @@ bool visit(const struct visit *v, bool either, const char *path, const char *wha
     told->text[0] = told->problem[0] = '\0';
     struct visit copy = *v;
     const int status = child_run(visit_child, &copy, TAP_WAIT_MS);
-    const bool refused = told->rc == SFID_ESTATE && (path == NULL || strstr(told->text, path) != NULL);
+    const bool refused =
+        told->rc == SFID_ESTATE && (path == NULL || strstr(told->text, path) != NULL);
     const bool right = either ? refused || told->rc == 0 : path ? refused : told->rc == 0;
     const bool good = ok(status == 0 && right, "%s: %s", what,
                          either ? "a clear error, or it works"
@@ -86,7 +90,8 @@ bool visit(const struct visit *v, bool either, const char *path, const char *wha
              good               ? ""
              : path && !refused ? "wanted: "
                                 : "",
-             good || !path || refused ? "" : path, told->rc, told->pid, told->open.ms, told->text, told->problem);
+             good || !path || refused ? "" : path, told->rc, told->pid, told->open.ms, told->text,
+             told->problem);
     if (status != 0)
         diag("status %d", status);
     return good;

@@ -28,11 +28,12 @@ struct told {
 extern struct told *told;
 
 struct visit {
-    const char *run_dir, *state_dir;       /* NULL: not given */
-    const sfid_layout *layout;             /* NULL: one with 16 pids; another one is for an app "wide" of its own */
-    int64_t pid;                           /* fixed, without a store, unless 0 */
-    unsigned user;                         /* become this user, unless 0 */
-    int descriptors;                       /* limit of descriptors, unless 0 */
+    const char *run_dir, *state_dir; /* NULL: not given */
+    const sfid_layout
+        *layout;     /* NULL: one with 16 pids; another one is for an app "wide" of its own */
+    int64_t pid;     /* fixed, without a store, unless 0 */
+    unsigned user;   /* become this user, unless 0 */
+    int descriptors; /* limit of descriptors, unless 0 */
     bool (*before)(const struct visit *v); /* called first, in the child */
     const char *where;                     /* for before() */
     unsigned pages;                        /* for before() */
@@ -45,8 +46,8 @@ bool visit_open(const struct visit *v);
 int visit_child(void *arg);
 
 /*
- * Makes one visit, as one check. path: the open has to fail with SFID_ESTATE and name that path; NULL: it has to work. With
- * "either", both are right.
+ * Makes one visit, as one check. path: the open has to fail with SFID_ESTATE and name that path;
+ * NULL: it has to work. With "either", both are right.
  */
 bool visit(const struct visit *v, bool either, const char *path, const char *what);
 

@@ -57,7 +57,9 @@ bool increases(const sfid_wide *ids, uint64_t n) {
     return true;
 }
 
-static int by_value(const void *a, const void *b) { return sfid_wide_compare(*(const sfid_wide *)a, *(const sfid_wide *)b); }
+static int by_value(const void *a, const void *b) {
+    return sfid_wide_compare(*(const sfid_wide *)a, *(const sfid_wide *)b);
+}
 
 uint64_t repeated(struct drawn *const *lists, size_t n, const sfid_wide_layout *l) {
     sfid_wide_facts facts;
@@ -70,7 +72,8 @@ uint64_t repeated(struct drawn *const *lists, size_t n, const sfid_wide_layout *
     total = 0;
     for (size_t i = 0; i < n; i++)
         for (uint64_t k = 0; k < lists[i]->count; k++, total++)
-            all[total] = (sfid_wide){lists[i]->ids[k].high, lists[i]->ids[k].low & ~facts.max_random};
+            all[total] =
+                (sfid_wide){lists[i]->ids[k].high, lists[i]->ids[k].low & ~facts.max_random};
     qsort(all, total, sizeof *all, by_value);
     for (uint64_t i = 1; i < total; i++)
         twice += sfid_wide_compare(all[i - 1], all[i]) == 0;

@@ -39,7 +39,8 @@ struct drawn *drawn_new(uint64_t room);
 bool drawn_add(struct drawn *d, sfid *g);
 bool increases(const sfid_wide *ids, uint64_t n);
 
-/* Counts IDs that are in the lists twice, without their random bits: UUIDs have to differ by more than chance. */
+/* Counts IDs that are in the lists twice, without their random bits: UUIDs have to differ by more
+ * than chance. */
 uint64_t repeated(struct drawn *const *lists, size_t n, const sfid_wide_layout *l);
 
 #endif

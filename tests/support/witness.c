@@ -28,11 +28,20 @@
 #include <stdatomic.h>
 #include <time.h>
 
-enum { NAP_MS = 10, LATE_MS = 2, LOOK_EACH_MS = 100, SLOW_MS = 20, KEPT = 4096, TIMES_EXCUSED = 4, STACK = 16384 };
+enum {
+    NAP_MS = 10,
+    LATE_MS = 2,
+    LOOK_EACH_MS = 100,
+    SLOW_MS = 20,
+    KEPT = 4096,
+    TIMES_EXCUSED = 4,
+    STACK = 16384
+};
 
 struct stalls {
     _Atomic unsigned count;
-    _Atomic int64_t due_ms; /* when the nap under way ends; the begin of the step under way and SLOW_MS. 0: none is */
+    /* when the nap under way ends; the begin of the step under way and SLOW_MS. 0: none is */
+    _Atomic int64_t due_ms;
     struct {
         _Atomic int64_t from_ms, to_ms;
     } at[KEPT];
@@ -45,20 +54,28 @@ static unsigned compared, not_judged;
 static sem_t runs; /* a thread that was started does */
 
 /* Release: who sees it sees the stall before it as well. Pairs with stalled_within() [B]. */
-static void begin(struct stalls *s, int64_t due_ms) { atomic_store_explicit(&s->due_ms, due_ms, memory_order_release); }
+static void begin(struct stalls *s, int64_t due_ms) {
+    atomic_store_explicit(&s->due_ms, due_ms, memory_order_release);
+}
 
 /* Ends what was due then: late, it is a stall. */
 static void end(struct stalls *s, int64_t late_ms) {
-    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_relaxed), now = tap_now_ms(); /* this thread's own */
-    const unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);                       /* this thread's own */
+    /* this thread's own */
+    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_relaxed), now = tap_now_ms();
+    /* this thread's own */
+    const unsigned n = atomic_load_explicit(&s->count, memory_order_relaxed);
     if (now - due > late_ms) {
-        atomic_store_explicit(&s->at[n % KEPT].from_ms, due, memory_order_relaxed); /* published by the count */
-        atomic_store_explicit(&s->at[n % KEPT].to_ms, now, memory_order_relaxed);   /* likewise */
-        atomic_store_explicit(&s->count, n + 1, memory_order_release);              /* [A] of stalled_within() */
+        /* published by the count */
+        atomic_store_explicit(&s->at[n % KEPT].from_ms, due, memory_order_relaxed);
+        atomic_store_explicit(&s->at[n % KEPT].to_ms, now, memory_order_relaxed); /* likewise */
+        /* [A] of stalled_within() */
+        atomic_store_explicit(&s->count, n + 1, memory_order_release);
     }
 }
 
-static void nap_ms(int64_t ms) { nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL); }
+static void nap_ms(int64_t ms) {
+    nanosleep(&(struct timespec){ms / 1000, ms % 1000 * 1000000}, NULL);
+}
 
 static void *watch_naps(void *arg) {
     (void)arg;
@@ -82,8 +99,8 @@ static int nothing(void *arg) {
 }
 
 /*
- * Starts a process and waits for its end. It has this memory and these descriptors, so that it keeps no lock, and no signal of its
- * end: the test's own waits do not meet it.
+ * Starts a process and waits for its end. It has this memory and these descriptors, so that it
+ * keeps no lock, and no signal of its end: the test's own waits do not meet it.
  */
 static bool process_once(void) {
     static _Alignas(16) char stack[STACK];
@@ -91,7 +108,8 @@ static bool process_once(void) {
     return pid > 0 && waitpid(pid, NULL, __WCLONE) == pid;
 }
 
-/* Takes the step. False: it is refused, as on a full disk or by a limit of the test's own. That says nothing of the time. */
+/* Takes the step. False: it is refused, as on a full disk or by a limit of the test's own. That
+ * says nothing of the time. */
 static bool look(bool taken) {
     if (taken)
         end(steps, 0);
@@ -101,7 +119,8 @@ static bool look(bool taken) {
 
 static void *watch_steps(void *arg) {
     const int fd = (int)(intptr_t)arg;
-    bool syncs = true, starts = !SANITIZED && !tap_under_valgrind(); /* they take what clone() begins for a fork */
+    /* they take what clone() begins for a fork */
+    bool syncs = true, starts = !SANITIZED && !tap_under_valgrind();
     sem_post(&runs);
     while (syncs || starts) {
         const int64_t began = tap_now_ms();
@@ -116,7 +135,8 @@ static void *watch_steps(void *arg) {
     return NULL;
 }
 
-/* Signals of the test are not for it. It runs on return: a fork while a thread is starting leaves a sanitizer's locks held in the child. */
+/* Signals of the test are not for it. It runs on return: a fork while a thread is starting leaves a
+ * sanitizer's locks held in the child. */
 static void start(void *(*fn)(void *), void *arg) {
     pthread_t thread;
     sigset_t all, before;
@@ -166,15 +186,20 @@ static void add(struct sum *sum, int64_t stalled) {
         sum->longest = stalled;
 }
 
-/* The stalls of a list lie one behind the other. The one under way may end while this looks: it is then on the list, by its begin. */
+/* The stalls of a list lie one behind the other. The one under way may end while this looks: it is
+ * then on the list, by its begin. */
 static struct sum stalled_within(const struct stalls *s, int64_t from, int64_t to) {
-    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_acquire), now = tap_now_ms(); /* [B] of begin() */
-    const unsigned n = atomic_load_explicit(&s->count, memory_order_acquire);                       /* [A] of end() */
+    /* [B] of begin() */
+    const int64_t due = atomic_load_explicit(&s->due_ms, memory_order_acquire), now = tap_now_ms();
+    /* [A] of end() */
+    const unsigned n = atomic_load_explicit(&s->count, memory_order_acquire);
     int64_t under_way = due != 0 && now - due > LATE_MS ? overlap(due, now, from, to) : 0;
     struct sum sum = {0, 0};
     for (unsigned i = n > KEPT ? n - KEPT : 0; i < n; i++) {
-        const int64_t first = atomic_load_explicit(&s->at[i % KEPT].from_ms, memory_order_relaxed); /* by the count */
-        add(&sum, overlap(first, atomic_load_explicit(&s->at[i % KEPT].to_ms, memory_order_relaxed), from, to));
+        /* by the count */
+        const int64_t first = atomic_load_explicit(&s->at[i % KEPT].from_ms, memory_order_relaxed);
+        add(&sum, overlap(first, atomic_load_explicit(&s->at[i % KEPT].to_ms, memory_order_relaxed),
+                          from, to));
         if (first == due)
             under_way = 0;
     }
@@ -189,7 +214,9 @@ struct took took_between(int64_t from_ms, int64_t to_ms) {
     return (struct took){to_ms - from_ms, napped > stepped ? napped : stepped};
 }
 
-int64_t witness_longest_step_ms(int64_t from_ms) { return steps ? stalled_within(steps, from_ms, tap_now_ms()).longest : 0; }
+int64_t witness_longest_step_ms(int64_t from_ms) {
+    return steps ? stalled_within(steps, from_ms, tap_now_ms()).longest : 0;
+}
 
 struct took took_since(int64_t from_ms) {
     return took_between(from_ms, tap_now_ms());
@@ -201,7 +228,8 @@ struct took took_longer(struct took a, struct took b) {
 
 bool in_time(struct took took, int64_t limit_ms, const char *name, ...) {
     const int64_t ran = took.ms - took.stood_ms;
-    /* An instrumented program is several times slower than the one whose durations matter: other rounds judge those. */
+    /* An instrumented program is several times slower than the one whose durations matter: other
+     * rounds judge those. */
     const bool hampered = SANITIZED || took.stood_ms * 10 >= took.ms;
     const bool excused = ran > limit_ms && ran <= TIMES_EXCUSED * limit_ms && hampered;
     char text[400];
@@ -213,8 +241,8 @@ bool in_time(struct took took, int64_t limit_ms, const char *name, ...) {
     not_judged += excused;
     const bool good = ok(ran <= limit_ms || excused, "%s", text);
     if (took.ms > limit_ms)
-        diag("%s%" PRId64 " ms for a limit of %" PRId64 "; the machine stood still for %" PRId64, excused ? "not judged: " : "",
-             took.ms, limit_ms, took.stood_ms);
+        diag("%s%" PRId64 " ms for a limit of %" PRId64 "; the machine stood still for %" PRId64,
+             excused ? "not judged: " : "", took.ms, limit_ms, took.stood_ms);
     return good;
 }
 

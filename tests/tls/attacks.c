@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Servers that lie: about who they are, about which TLS they have, about where a reply ends. Each open is back in time with a
- * sentence that names the server and the reason, and leaves no descriptor, no thread and no memory. tests/tls/refusals has what a
- * real server can be told to do wrong, tests/tls/slow the handshakes that do not end.
+ * Servers that lie: about who they are, about which TLS they have, about where a reply ends. Each
+ * open is back in time with a sentence that names the server and the reason, and leaves no
+ * descriptor, no thread and no memory. tests/tls/refusals has what a real server can be told to do
+ * wrong, tests/tls/slow the handshakes that do not end.
  */
 #include "redis/connection.h"
 #include "redis/wire.h"
@@ -15,8 +16,8 @@
 #define PONG "+PONG\r\n"
 
 static void url_at(const struct peer *p, const char *ca, const char *more, char url[URL]) {
-    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=60s&ca=%s/%s.pem%s", p->port, certificates, ca ? ca : "ca",
-             more ? more : "");
+    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=60s&ca=%s/%s.pem%s", p->port,
+             certificates, ca ? ca : "ca", more ? more : "");
 }
 
 /* ---- names -------------------------------------------------------------------- */
@@ -52,7 +53,8 @@ static void test_names(void) {
         snprintf(more, sizeof more, "&sni=%s", names[i].name);
         url_at(&p, NULL, more, url);
         const int rc = sfid__uri_parse(url, &uri, &err) < 0 ? err.code : tls_ping(url, &err);
-        if (!ok((rc == 0) == names[i].good && (rc == 0 || rc == SFID_EAUTH || rc == SFID_EINVAL), "%s is %s", names[i].name,
+        if (!ok((rc == 0) == names[i].good && (rc == 0 || rc == SFID_EAUTH || rc == SFID_EINVAL),
+                "%s is %s", names[i].name,
                 names[i].good ? "one of its names" : "none of its names"))
             diag("%d: %s", rc, err.text);
     }
@@ -77,38 +79,47 @@ static const struct attack attacks[] = {
     {"the address as a name", .face = {.certificate = "as-name"}, .code = SFID_EAUTH,
      .words = "(an address counts as IP: alone, not as DNS:)"},
     {"the address as common name", .face = {.certificate = "common-address"}, .code = SFID_EAUTH,
-     .words = "has only a common name (127.0.0.1), which is not accepted; it needs subjectAltName=IP:127.0.0.1"},
-    {"signed by itself", .face = {.certificate = "self"}, .code = SFID_EAUTH, .words = UNTRUSTED("self")},
+     .words =
+         "has only a common name (127.0.0.1), which is not accepted; it needs subjectAltName=IP:127.0.0.1"},
+    {"signed by itself", .face = {.certificate = "self"}, .code = SFID_EAUTH,
+     .words = UNTRUSTED("self")},
     {"an authority of the same name", .face = {.certificate = "twin"}, .code = SFID_EAUTH,
      .words = UNTRUSTED("sfid test authority")},
     {"signed by a server", .face = {.certificate = "below-chain"}, .code = SFID_EAUTH,
      .words = "cannot be trusted: invalid CA certificate"},
-    {"signed by a server that is trusted", .face = {.certificate = "below"}, .ca = "no-authority", .code = SFID_EAUTH,
-     .words = "cannot be trusted: invalid CA certificate"},
-    {"a key of 512 bits", .face = {.certificate = "short-key", .most = TLS1_2_VERSION, .ciphers = "kRSA:@SECLEVEL=0"},
-     .code = SFID_EAUTH, .words = "the server's certificate cannot be trusted: EE certificate key too weak"},
-    {"more certificates than fit", .face = {.certificate = "server", .padding = 400}, .code = SFID_EAUTH,
-     .words = "more certificates than fit in 100 KB"},
+    {"signed by a server that is trusted", .face = {.certificate = "below"}, .ca = "no-authority",
+     .code = SFID_EAUTH, .words = "cannot be trusted: invalid CA certificate"},
+    {"a key of 512 bits",
+     .face = {.certificate = "short-key", .most = TLS1_2_VERSION, .ciphers = "kRSA:@SECLEVEL=0"},
+     .code = SFID_EAUTH,
+     .words = "the server's certificate cannot be trusted: EE certificate key too weak"},
+    {"more certificates than fit", .face = {.certificate = "server", .padding = 400},
+     .code = SFID_EAUTH, .words = "more certificates than fit in 100 KB"},
     {"a chain of 120", .face = {.certificate = "deep"}, .code = SFID_EAUTH,
      .words = "cannot be trusted: certificate chain too long"},
     {"revoked", .face = {.certificate = "revoked"}, .ca = "revoking", .code = SFID_EAUTH,
      .words = "was revoked by \"sfid test authority\"; the server needs another"},
-    {"a list that is too old", .face = {.certificate = "server"}, .ca = "revoking-old", .code = SFID_EAUTH,
-     .words = "the revocation list of \"sfid test authority\" in "},
-    {"no list of its authority", .face = {.certificate = "server"}, .ca = "revoking-other", .code = SFID_EAUTH,
-     .words = "but none of \"sfid test authority\"; add it there"},
-    {"no list of the authority in between", .face = {.certificate = "chain"}, .ca = "revoking", .code = SFID_EAUTH,
-     .words = "but none of \"authority in between\""},
-    {"an authority in between that was revoked", .face = {.certificate = "under-chain"}, .ca = "revoking-all", .code = SFID_EAUTH,
-     .words = "an authority's certificate in the server's chain was revoked by \"sfid test authority\""},
-    {"a list that is damaged", .face = {.certificate = "server"}, .ca = "revoking-damaged", .code = SFID_EINVAL,
-     .words = "or something damaged beside it"},
-    {"TLS 1.1", .face = {.certificate = "server", .most = TLS1_1_VERSION}, .code = SFID_EREDIS, .words = "neither TLS 1.2 nor 1.3"},
-    {"TLS 1.0", .face = {.certificate = "server", .most = TLS1_VERSION}, .code = SFID_EREDIS, .words = "neither TLS 1.2 nor 1.3"},
-    {"no encryption", .face = {.certificate = "server", .most = TLS1_2_VERSION, .ciphers = "eNULL:@SECLEVEL=0"},
+    {"a list that is too old", .face = {.certificate = "server"}, .ca = "revoking-old",
+     .code = SFID_EAUTH, .words = "the revocation list of \"sfid test authority\" in "},
+    {"no list of its authority", .face = {.certificate = "server"}, .ca = "revoking-other",
+     .code = SFID_EAUTH, .words = "but none of \"sfid test authority\"; add it there"},
+    {"no list of the authority in between", .face = {.certificate = "chain"}, .ca = "revoking",
+     .code = SFID_EAUTH, .words = "but none of \"authority in between\""},
+    {"an authority in between that was revoked", .face = {.certificate = "under-chain"},
+     .ca = "revoking-all", .code = SFID_EAUTH,
+     .words =
+         "an authority's certificate in the server's chain was revoked by \"sfid test authority\""},
+    {"a list that is damaged", .face = {.certificate = "server"}, .ca = "revoking-damaged",
+     .code = SFID_EINVAL, .words = "or something damaged beside it"},
+    {"TLS 1.1", .face = {.certificate = "server", .most = TLS1_1_VERSION}, .code = SFID_EREDIS,
+     .words = "neither TLS 1.2 nor 1.3"},
+    {"TLS 1.0", .face = {.certificate = "server", .most = TLS1_VERSION}, .code = SFID_EREDIS,
+     .words = "neither TLS 1.2 nor 1.3"},
+    {"no encryption",
+     .face = {.certificate = "server", .most = TLS1_2_VERSION, .ciphers = "eNULL:@SECLEVEL=0"},
      .code = SFID_EREDIS, .words = "have no cipher or curve in common"},
-    {"no certificate", .face = {.most = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0"}, .code = SFID_EREDIS,
-     .words = "have no cipher or curve in common"},
+    {"no certificate", .face = {.most = TLS1_2_VERSION, .ciphers = "aNULL:@SECLEVEL=0"},
+     .code = SFID_EREDIS, .words = "have no cipher or curve in common"},
 };
 
 static struct peer attack_start(const struct attack *a, char url[URL]) {
@@ -142,11 +153,13 @@ static void test_accepted(void) {
         {"a list that does not name it", .face = {.certificate = "server"}, .ca = "revoking"},
         {"a revoked one, without the list", .face = {.certificate = "revoked"}},
         {"signed by itself, and trusted", .face = {.certificate = "self"}, .ca = "self"},
-        {"an authority in between, with a list of its own", .face = {.certificate = "chain"}, .ca = "revoking-all"},
+        {"an authority in between, with a list of its own", .face = {.certificate = "chain"},
+         .ca = "revoking-all"},
         {"a chain of 20", .face = {.certificate = "long"}},
         {"certificates that are of no use", .face = {.certificate = "server", .padding = 20}},
         {"a wish for a client certificate", .face = {.certificate = "server", .asks = true}},
-        {"the same by TLS 1.2", .face = {.certificate = "server", .most = TLS1_2_VERSION, .asks = true}},
+        {"the same by TLS 1.2",
+         .face = {.certificate = "server", .most = TLS1_2_VERSION, .asks = true}},
     };
     for (size_t i = 0; i < COUNT_OF(good); i++) {
         char url[URL];
@@ -174,12 +187,15 @@ static void test_settings(void) {
     char path[140], url[URL];
     snprintf(path, sizeof path, "%s/strict", certificates);
     FILE *f = fopen(path, "w");
-    need(f &&
-             fputs("openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = own\n[own]\nMinProtocol = TLSv1.3\n", f) >=
-                 0 &&
-             fclose(f) == 0,
-         "%s: %s", path, strerror(errno));
-    struct peer p = attack_start(&(struct attack){.face = {.certificate = "server", .most = TLS1_2_VERSION}}, url);
+    need(
+        f &&
+            fputs(
+                "openssl_conf = all\n[all]\nssl_conf = ssl\n[ssl]\nsystem_default = own\n[own]\nMinProtocol = TLSv1.3\n",
+                f) >= 0 &&
+            fclose(f) == 0,
+        "%s: %s", path, strerror(errno));
+    struct peer p = attack_start(
+        &(struct attack){.face = {.certificate = "server", .most = TLS1_2_VERSION}}, url);
     setenv("OPENSSL_CONF", path, 1);
     is_i64(child_wait(self_start("strict", url, NULL, NULL, NULL), TAP_WAIT_MS), 0,
            "a system that wants TLS 1.3 gets nothing less");
@@ -221,19 +237,27 @@ static void test_bytes(void) {
         int code;
         const char *words;
     } answers[] = {
-        {"HTTP", serve_words_at_once, BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), SFID_EREDIS, "does not speak TLS at this port"},
-        {"SSH", serve_words_at_once, BYTES("SSH-2.0-OpenSSH_9.2\r\n"), SFID_EREDIS, "does not speak TLS at this port"},
-        {"Redis", serve_words_at_once, BYTES("-ERR unknown command\r\n"), SFID_EREDIS, "does not speak TLS at this port"},
-        {"noise", serve_words_at_once, BYTES("\x9c\x31\xfe\x07\x55\xaa\0\0\x13\x37\xee"), SFID_EREDIS, "does not speak TLS"},
-        {"a hello of TLS 1.1", serve_words_at_once, BYTES(HELLO_OF("\x02")), SFID_EREDIS, "neither TLS 1.2 nor 1.3"},
-        {"a hello of SSL 3", serve_words_at_once, BYTES(HELLO_OF("\0")), SFID_EREDIS, "neither TLS 1.2 nor 1.3"},
+        {"HTTP", serve_words_at_once, BYTES("HTTP/1.1 400 Bad Request\r\n\r\n"), SFID_EREDIS,
+         "does not speak TLS at this port"},
+        {"SSH", serve_words_at_once, BYTES("SSH-2.0-OpenSSH_9.2\r\n"), SFID_EREDIS,
+         "does not speak TLS at this port"},
+        {"Redis", serve_words_at_once, BYTES("-ERR unknown command\r\n"), SFID_EREDIS,
+         "does not speak TLS at this port"},
+        {"noise", serve_words_at_once, BYTES("\x9c\x31\xfe\x07\x55\xaa\0\0\x13\x37\xee"),
+         SFID_EREDIS, "does not speak TLS"},
+        {"a hello of TLS 1.1", serve_words_at_once, BYTES(HELLO_OF("\x02")), SFID_EREDIS,
+         "neither TLS 1.2 nor 1.3"},
+        {"a hello of SSL 3", serve_words_at_once, BYTES(HELLO_OF("\0")), SFID_EREDIS,
+         "neither TLS 1.2 nor 1.3"},
         {"an alert: internal error", serve_words_at_once, BYTES(ALERT("\x50")), SFID_EREDIS,
          "internal error; see the server's log"},
         {"an alert: unknown name", serve_words_at_once, BYTES(ALERT("\x70")), SFID_EAUTH,
          "give a name it knows, in the URL or as sni="},
-        {"an alert that nobody knows", serve_words_at_once, BYTES(ALERT("\xc8")), SFID_EREDIS, "the server closed the connection"},
+        {"an alert that nobody knows", serve_words_at_once, BYTES(ALERT("\xc8")), SFID_EREDIS,
+         "the server closed the connection"},
         {"half a record", serve_raw, BYTES("\x17\x03\x03\x10\0abc"), SFID_EREDIS, "in time"},
-        {"half a record and the end", serve_raw_end, BYTES("\x17\x03\x03\x10\0abc"), SFID_EREDIS, "closed the connection"},
+        {"half a record and the end", serve_raw_end, BYTES("\x17\x03\x03\x10\0abc"), SFID_EREDIS,
+         "closed the connection"},
         {"a record of somebody else", serve_raw,
          BYTES("\x17\x03\x03\0\x20"
                "32 bytes that are all but random"),
@@ -256,7 +280,8 @@ static void test_bytes(void) {
 enum { CONNECT_MS = 400 };
 static pid_t stopped;
 
-/* Stops the client until half of its time is over: it sees the alert when it would ask whether TLS is spoken at all. */
+/* Stops the client until half of its time is over: it sees the alert when it would ask whether TLS
+ * is spoken at all. */
 static void serve_late(int fd, struct resp *in, struct peer_shared *s) {
     char hello[4096];
     (void)in;
@@ -275,9 +300,11 @@ static void test_late(void) {
     stopped = getpid();
     struct peer p = start_peer(true, serve_late);
     set_words(&p, BYTES(ALERT("\x50")));
-    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=%dms&ca=%s/ca.pem", p.port, CONNECT_MS, certificates);
-    is_i64(tls_ping(url, &err) < 0 && strstr(err.text, "internal error; see the server's log") != NULL, 1,
-           "an alert that is seen late is told");
+    snprintf(url, URL, "rediss://127.0.0.1:%d?connect_timeout=%dms&ca=%s/ca.pem", p.port,
+             CONNECT_MS, certificates);
+    is_i64(tls_ping(url, &err) < 0 &&
+               strstr(err.text, "internal error; see the server's log") != NULL,
+           1, "an alert that is seen late is told");
     diag("%s", err.text);
     stop_peer(&p);
 }
@@ -295,7 +322,8 @@ static void test_cuts(bool rude) {
     static const char reply[] = "*3\r\n$3\r\nabc\r\n:42\r\n$10\r\n0123456789\r\n";
     char url[URL];
     unsigned wrong = 0;
-    tls_face((struct tls_face){.certificate = "server", .serve = serve_words_and_end, .rude = rude});
+    tls_face(
+        (struct tls_face){.certificate = "server", .serve = serve_words_and_end, .rude = rude});
     struct peer p = start_peer(true, serve_behind_tls);
     url_at(&p, NULL, NULL, url);
     for (size_t n = 0; n < sizeof reply; n++) {
@@ -303,21 +331,26 @@ static void test_cuts(bool rude) {
         set_words(&p, reply, n);
         const int rc = tls_ping(url, &err);
         const bool good =
-            n == sizeof reply - 1 ? rc == 0 : rc == SFID_EREDIS && strstr(err.text, "the server closed the connection");
+            n == sizeof reply - 1
+                ? rc == 0
+                : rc == SFID_EREDIS && strstr(err.text, "the server closed the connection");
         wrong += !good;
         if (!good)
             diag("%zu bytes: %d: %s", n, rc, err.text);
     }
-    is_u64(wrong, 0, "a reply that is cut %s is none", rude ? "without a word of TLS" : "with TLS's goodbye");
+    is_u64(wrong, 0, "a reply that is cut %s is none",
+           rude ? "without a word of TLS" : "with TLS's goodbye");
     stop_peer(&p);
 }
 
-/* A reply that fills the reader's piece, and another behind it in one record: that is no answer to the next question. */
+/* A reply that fills the reader's piece, and another behind it in one record: that is no answer to
+ * the next question. */
 static void test_left_over(void) {
     char url[URL], words[4200] = "*16\r\n";
     struct sfid__error err = {.text = ""};
     for (int i = 0; i < 16; i++)
-        snprintf(words + strlen(words), 260, "$%d\r\n%0*d\r\n", i < 15 ? 248 : 243, i < 15 ? 248 : 243, i);
+        snprintf(words + strlen(words), 260, "$%d\r\n%0*d\r\n", i < 15 ? 248 : 243,
+                 i < 15 ? 248 : 243, i);
     is_u64(strlen(words), 4096, "a reply of 4096 bytes");
     strcat(words, "+EVIL\r\n");
     tls_face((struct tls_face){.certificate = "server"});
@@ -327,7 +360,8 @@ static void test_left_over(void) {
     struct sfid__connection *c = tls_connection(url);
     const int first = tls_ask(c, &err);
     const bool up = sfid__connection_is_up(c);
-    if (!ok((first == 0 && !up) || first == SFID_EREDIS, "bytes behind a reply: the connection is not used again"))
+    if (!ok((first == 0 && !up) || first == SFID_EREDIS,
+            "bytes behind a reply: the connection is not used again"))
         diag("%d, then %s: %s", first, up ? "up" : "down", err.text);
     sfid__connection_drop(c);
     stop_peer(&p);
@@ -362,7 +396,8 @@ static int readable(const struct sfid__wire *w) {
 
 static bool tickets_are_here(void *wire) { return readable(wire) > 4000; }
 
-/* One step takes in one record, whatever else is there. Between two steps the caller looks at its deadline, and others may fork. */
+/* One step takes in one record, whatever else is there. Between two steps the caller looks at its
+ * deadline, and others may fork. */
 static void test_steps(void) {
     char url[URL], bytes[64];
     size_t n;
@@ -375,12 +410,13 @@ static void test_steps(void) {
     tls_face((struct tls_face){.certificate = "server"});
     struct peer p = start_peer(true, serve_tickets);
     url_at(&p, NULL, NULL, url);
-    need(sfid__uri_parse(url, &uri, &why) >= 0 && sfid__wire_open(&w, &uri, &resolver, 0, &deadline, &why) == SFID__REPLY_OK &&
+    need(sfid__uri_parse(url, &uri, &why) >= 0 &&
+             sfid__wire_open(&w, &uri, &resolver, 0, &deadline, &why) == SFID__REPLY_OK &&
              sfid__wire_send(&w, "PING\r\n", 6, &deadline, &why) == SFID__REPLY_OK,
          "%s", why.text);
     need(tap_wait_until(tickets_are_here, &w, TAP_WAIT_MS), "no tickets");
-    ok(sfid__tls_receive(w.tls, bytes, sizeof bytes, &n, &waits, &why) == SFID__REPLY_OK && n == 0 && waits == POLLIN &&
-           readable(&w) > 2000,
+    ok(sfid__tls_receive(w.tls, bytes, sizeof bytes, &n, &waits, &why) == SFID__REPLY_OK &&
+           n == 0 && waits == POLLIN && readable(&w) > 2000,
        "a step takes in one record of TLS");
     ok(!sfid__wire_is_quiet(&w), "so many of them make no good connection");
     sfid__wire_close(&w);
@@ -412,7 +448,8 @@ static void test_resumption(int most, const char *version) {
     char url[URL];
     int64_t ns[TIMES];
     int failed = 0;
-    struct peer p = attack_start(&(struct attack){.face = {.certificate = "server", .most = most}}, url);
+    struct peer p =
+        attack_start(&(struct attack){.face = {.certificate = "server", .most = most}}, url);
     struct sfid__connection *c = tls_connection(url);
     for (int i = 0; i < TIMES; i++) {
         struct sfid__error err = {.text = ""};
@@ -424,7 +461,8 @@ static void test_resumption(int most, const char *version) {
     sfid__connection_drop(c);
     is_i64(failed, 0, "%s: %d connections", version, TIMES);
     is_i64(atomic_load(&p.s->step), 0, "%s: no session is resumed, nor offered for that", version);
-    diag("%s: to connect, shake hands and ask takes %.2f ms (median of %d)", version, (double)median(ns, TIMES) / 1e6, TIMES);
+    diag("%s: to connect, shake hands and ask takes %.2f ms (median of %d)", version,
+         (double)median(ns, TIMES) / 1e6, TIMES);
     stop_peer(&p);
 }
 

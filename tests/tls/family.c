@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * TLS and fork: children that draw and close do not touch their parent's session, and one that outlives it renews over a session
- * of its own.
+ * TLS and fork: children that draw and close do not touch their parent's session, and one that
+ * outlives it renews over a session of its own.
  */
 #include "support/tls.h"
 
@@ -21,7 +21,8 @@ static bool renews(struct family *f, int more) {
     return flag_wait(renewed, atomic_load(renewed) + more, TAP_WAIT_MS);
 }
 
-/* What a child does: draws, and closes its handle. Nothing of it may reach the parent's connection. */
+/* What a child does: draws, and closes its handle. Nothing of it may reach the parent's
+ * connection. */
 static int visit(void *arg) {
     sfid *g = arg;
     const bool good = next_within(g, TAP_WAIT_MS) >= 0;
@@ -42,7 +43,8 @@ static int inherit(void *arg) {
     prctl(PR_SET_PDEATHSIG, 0);
     atomic_store(&h->f->heir, 1);
     while (patient(&p, TAP_WAIT_MS) &&
-           atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 3) { /* one may still be the parent's */
+           /* one may still be the parent's */
+           atomic_load(&h->f->events[SFID_EVENT_RENEWED]) < before + 3) {
         (void)!sfid_next(h->g); /* refused while its window is over: it renews all the same */
         nap_us(5000);
     }
@@ -61,7 +63,8 @@ static int parent(void *arg) {
     const struct house *house = arg;
     char url[URL];
     sfid *g = NULL;
-    snprintf(url, sizeof url, "rediss://%s?ca=%s/ca.pem", house->s->name, certificates); /* with a timeout that fits the window */
+    /* with a timeout that fits the window */
+    snprintf(url, sizeof url, "rediss://%s?ca=%s/ca.pem", house->s->name, certificates);
     sfid_options opt = fault_options("family", url);
     opt.on_unknown = SFID_TRUST;
     opt.heartbeat_ms = 500;
@@ -92,7 +95,8 @@ static void test_fork(struct tls_server *s) {
     struct family *f = shared_memory(sizeof *f);
     struct house house = {s, f};
     prctl(PR_SET_CHILD_SUBREAPER, 1);
-    is_i64(child_wait(child_start(parent, &house), 4 * TAP_WAIT_MS), 0, "children draw and close; the parent's connection stays");
+    is_i64(child_wait(child_start(parent, &house), 4 * TAP_WAIT_MS), 0,
+           "children draw and close; the parent's connection stays");
     ok(flag_wait(&f->child_left, 1, 2 * TAP_WAIT_MS) && atomic_load(&f->child_renewals) >= 2,
        "a child renews when its parent is gone");
     while (waitpid(-1, NULL, WNOHANG) > 0)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A guest beside a host that uses OpenSSL itself: its queue of errors and its signals stay as they are, no descriptor passes an
- * exec, memory is as before after a thousand handshakes that failed, exit() in the middle of a handshake ends the process as it
- * should, and a child forked in the middle of one can shake hands, too.
+ * A guest beside a host that uses OpenSSL itself: its queue of errors and its signals stay as they
+ * are, no descriptor passes an exec, memory is as before after a thousand handshakes that failed,
+ * exit() in the middle of a handshake ends the process as it should, and a child forked in the
+ * middle of one can shake hands, too.
  */
 #include "redis/connection.h"
 #include "redis/wire.h"
@@ -26,11 +27,13 @@ static bool errors_are_there(void) {
     const char *file, *function, *data;
     int line, flags;
     const unsigned long first = ERR_get_error_all(&file, &line, &function, &data, &flags);
-    const bool good = ERR_GET_LIB(first) == ERR_LIB_USER && ERR_GET_REASON(first) == 42 && strcmp(file, "host.c") == 0 &&
-                      line == 17 && strcmp(function, "of_the_host") == 0 && (flags & ERR_TXT_STRING) &&
+    const bool good = ERR_GET_LIB(first) == ERR_LIB_USER && ERR_GET_REASON(first) == 42 &&
+                      strcmp(file, "host.c") == 0 && line == 17 &&
+                      strcmp(function, "of_the_host") == 0 && (flags & ERR_TXT_STRING) &&
                       strcmp(data, "with data 7") == 0;
     const unsigned long second = ERR_get_error();
-    return good && ERR_GET_LIB(second) == ERR_LIB_SYS && ERR_GET_REASON(second) == ENOENT && ERR_get_error() == 0;
+    return good && ERR_GET_LIB(second) == ERR_LIB_SYS && ERR_GET_REASON(second) == ENOENT &&
+           ERR_get_error() == 0;
 }
 
 static void test_errors(const char *good, const char *bad) {
@@ -55,7 +58,8 @@ static bool has_hung_up(void *wire) {
     return poll(&polled, 1, 0) == 1;
 }
 
-/* Sends to a server that has hung up, until the kernel has no more patience: then it raises SIGPIPE. */
+/* Sends to a server that has hung up, until the kernel has no more patience: then it raises
+ * SIGPIPE. */
 static bool write_to_nobody(struct tls_server *s, const struct sfid__uri *uri) {
     struct sfid__deadline deadline = {.at_ms = tap_now_ms() + TAP_WAIT_MS};
     struct sfid__wire w = SFID__WIRE_NONE;
@@ -96,7 +100,8 @@ static void count_pipe(int sig) { (void)sig; }
 static void test_signals(struct tls_server *s) {
     struct sigaction mine = {.sa_handler = count_pipe}, now;
     sigaction(SIGPIPE, &mine, NULL);
-    is_i64(child_wait(child_start(stand_it, s), 2 * TAP_WAIT_MS), 0, "no SIGPIPE, and one of the host's stays pending");
+    is_i64(child_wait(child_start(stand_it, s), 2 * TAP_WAIT_MS), 0,
+           "no SIGPIPE, and one of the host's stays pending");
     sigaction(SIGPIPE, NULL, &now);
     ok(now.sa_handler == count_pipe, "its handler stays");
     signal(SIGPIPE, SIG_DFL);
@@ -180,7 +185,8 @@ static int exit_in_between(void *arg) {
     exit(0);
 }
 
-/* A host that closes when exit() is all but done can still talk to the server, where it has left OpenSSL to us. */
+/* A host that closes when exit() is all but done can still talk to the server, where it has left
+ * OpenSSL to us. */
 static int close_at_exit(void *arg) {
     struct sfid__error err;
     atexit(close_late);
@@ -205,7 +211,8 @@ static void test_exit(const char *url) {
         bad = run_self(i % 2 ? "exit-host" : "exit", url, more);
     }
     is_i64(bad, 0, "%u times exit() in the middle of handshakes", rounds);
-    is_i64(run_self("late", url, NULL), 0, "the server is asked from a function registered with atexit()");
+    is_i64(run_self("late", url, NULL), 0,
+           "the server is asked from a function registered with atexit()");
 }
 
 static int shake_in_child(void *url) {
@@ -263,7 +270,8 @@ int main(int argc, char **argv) {
     if (argc > 2 && strcmp(argv[1], "memory") == 0)
         return tls_count_memory(argv[2]);
     if (argc > 3)
-        return exit_in_between(&(struct exiting){argv[2], strcmp(argv[1], "exit-host") == 0, atol(argv[3])});
+        return exit_in_between(
+            &(struct exiting){argv[2], strcmp(argv[1], "exit-host") == 0, atol(argv[3])});
     tls_first(test_all);
     return done_testing();
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Leases over TLS: every way to be believed; a holder whose renewals go on through a restart of the server and through
- * certificates that run out; a pid that is given back at the close.
+ * Leases over TLS: every way to be believed; a holder whose renewals go on through a restart of the
+ * server and through certificates that run out; a pid that is given back at the close.
  */
 #include "support/tls.h"
 
@@ -20,7 +20,8 @@ static bool leases(struct tls_server *s, const char *url) {
     const int64_t began = mono_ns();
     const int rc = tls_open(url, "ways", &pid, text);
     if (!told)
-        diag("the first lease and ID, with the close, took %.1f ms", (double)(mono_ns() - began) / 1e6);
+        diag("the first lease and ID, with the close, took %.1f ms",
+             (double)(mono_ns() - began) / 1e6);
     told = true;
     if (rc < 0)
         diag("%s: %s", url, text);
@@ -64,7 +65,8 @@ static void test_clients(struct tls_server *s) {
     tls_set(s, "tls-auth-clients", "no");
     tls_set(s, "requirepass", PASSWORD);
     char url[URL], with_password[URL + 40];
-    snprintf(with_password, sizeof with_password, "rediss://:%s@%s", PASSWORD, tls_url(s, "", url) + strlen("rediss://"));
+    snprintf(with_password, sizeof with_password, "rediss://:%s@%s", PASSWORD,
+             tls_url(s, "", url) + strlen("rediss://"));
     reply_free(redis_ask(&s->r, "AUTH", PASSWORD, NULL));
     ok(leases(s, with_password), "a password: a lease is had and given back");
     tls_set(s, "requirepass", "");
@@ -72,14 +74,16 @@ static void test_clients(struct tls_server *s) {
 
 /* ---- holders ------------------------------------------------------------------ */
 
-/* One connection, however many renewals: what TLS has to say of itself between them is no reason to make another. */
+/* One connection, however many renewals: what TLS has to say of itself between them is no reason to
+ * make another. */
 static void test_renewals(struct tls_server *s, struct member *m) {
     int64_t before;
     int failed;
     do { /* a renewal that fails closes its connection */
         failed = events_of(m, SFID_EVENT_RENEW_FAILED);
         before = tls_connections(s);
-        ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 3, TAP_WAIT_MS), "renewals over TLS");
+        ok(member_had(m, SFID_EVENT_RENEWED, events_of(m, SFID_EVENT_RENEWED) + 3, TAP_WAIT_MS),
+           "renewals over TLS");
     } while (events_of(m, SFID_EVENT_RENEW_FAILED) > failed && failed < 10);
     is_i64(tls_connections(s), before, "over one connection");
 }
@@ -91,26 +95,31 @@ static void test_restart(struct tls_server *s, struct member *m) {
     redis_kill(&s->r);
     redis_restart(&s->r, false);
     need(tls_listen(s, "chain"), "no TLS any more");
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "a restarted server, with another certificate: renewed");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS),
+       "a restarted server, with another certificate: renewed");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
     is_i64(atomic_load(&m->pid), pid, "the pid is the same");
 }
 
-/* Certificates run out under those who hold leases. They are told, draw on, and go on by themselves. */
+/* Certificates run out under those who hold leases. They are told, draw on, and go on by
+ * themselves. */
 static void test_expiry(struct tls_server *s, struct member *m) {
     const int from = atomic_load(&m->events);
     tls_show(s, "expired");
     cut_clients(&s->r);
-    ok(member_told(m, from, SFID_EAUTH, "expired at 2020-02-01", s->name), "a certificate that has expired: told by an event");
+    ok(member_told(m, from, SFID_EAUTH, "expired at 2020-02-01", s->name),
+       "a certificate that has expired: told by an event");
     const int renewed = events_of(m, SFID_EVENT_RENEWED);
     tls_show(s, "server");
-    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS), "it was renewed: so are leases");
+    ok(member_had(m, SFID_EVENT_RENEWED, renewed + 1, TAP_WAIT_MS),
+       "it was renewed: so are leases");
     is_i64(atomic_load(&m->errors), 0, "nothing failed meanwhile");
 }
 
 static void test_holder(struct tls_server *s) {
     char url[URL];
-    struct member *m = member_at("orders", -1, "%s", tls_url(s, "&cert=%c/client.pem&key=%c/client.key", url));
+    struct member *m =
+        member_at("orders", -1, "%s", tls_url(s, "&cert=%c/client.pem&key=%c/client.key", url));
     m->opt.on_unknown = SFID_TRUST;
     tls_set(s, "tls-auth-clients", "optional");
     member_open_or_die(m);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handshakes that do not end: a server that is silent, one that is stopped, one whose bytes come drop by drop, one that goes away
- * in the middle. Each call is back at its deadline, and says what it waited for.
+ * Handshakes that do not end: a server that is silent, one that is stopped, one whose bytes come
+ * drop by drop, one that goes away in the middle. Each call is back at its deadline, and says what
+ * it waited for.
  */
 #include "support/tls.h"
 
@@ -19,8 +20,9 @@ static const char *url_of(const struct peer *p, char url[URL]) {
 /* ---- fakes -------------------------------------------------------------------- */
 
 static int connect_to_server(void) {
-    struct sockaddr_in at = {
-        .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK), .sin_port = htons((uint16_t)server_port)};
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK),
+                             .sin_port = htons((uint16_t)server_port)};
     const int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || connect(fd, (struct sockaddr *)&at, sizeof at) < 0)
         _exit(1);
@@ -34,7 +36,8 @@ static bool hand_over(int from, int to, size_t most) {
     return n > 0 && say(to, bytes, (size_t)n);
 }
 
-/* Between the client and the real server. One byte of the server's at a time, with so many microseconds before each. */
+/* Between the client and the real server. One byte of the server's at a time, with so many
+ * microseconds before each. */
 static void relay(int fd, size_t most, long pause_us, size_t limit) {
     const int server = connect_to_server();
     struct pollfd both[2] = {{.fd = fd, .events = POLLIN}, {.fd = server, .events = POLLIN}};
@@ -89,14 +92,16 @@ static void test_all(struct tls_server *s) {
     slow(serve_nothing, "no answer to the TLS handshake in time", "a server that is silent");
     slow(drip, "no answer to the TLS handshake in time", "one whose bytes come one by one");
     slow(run_dry, "no answer to the TLS handshake in time", "one that stops in the middle");
-    slow(go_away, "the connection failed: Connection reset by peer", "one that goes away in the middle");
+    slow(go_away, "the connection failed: Connection reset by peer",
+         "one that goes away in the middle");
     redis_pause(&s->r);
-    fails_with(tls_url(s, "", url), "orders", SFID_EREDIS, s->name, "no answer to the TLS handshake in time",
-               "one that is stopped");
+    fails_with(tls_url(s, "", url), "orders", SFID_EREDIS, s->name,
+               "no answer to the TLS handshake in time", "one that is stopped");
     redis_resume(&s->r);
     struct peer p = start_peer(true, pieces);
     int64_t pid;
-    if (!ok(tls_open(url_of(&p, url), "pieces", &pid, text) == 0, "everything in pieces of a few bytes: a lease is had"))
+    if (!ok(tls_open(url_of(&p, url), "pieces", &pid, text) == 0,
+            "everything in pieces of a few bytes: a lease is had"))
         diag("%s", text);
     stop_peer(&p);
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The word that shows whether a thread lives: who has it when threads end, when processes are killed, stopped, forked or replaced
- * by another program, and in PID namespaces, where threads have the same number. Then a storm of all that, in which two never have
- * the word at once, and a word whose thread died can be taken.
+ * The word that shows whether a thread lives: who has it when threads end, when processes are
+ * killed, stopped, forked or replaced by another program, and in PID namespaces, where threads have
+ * the same number. Then a storm of all that, in which two never have the word at once, and a word
+ * whose thread died can be taken.
  *
  * Sizes: the storm takes 1 s (long: 60).
  */
@@ -40,7 +41,9 @@ static void *take_and_end(void *leaves) {
 static bool other_thread_takes(bool leaves) {
     pthread_t t;
     void *got;
-    need(pthread_create(&t, NULL, take_and_end, leaves ? s : NULL) == 0 && pthread_join(t, &got) == 0, "no thread");
+    need(pthread_create(&t, NULL, take_and_end, leaves ? s : NULL) == 0 &&
+             pthread_join(t, &got) == 0,
+         "no thread");
     return got != NULL;
 }
 
@@ -48,14 +51,16 @@ static void threads(void) {
     ok(!sfid__alive(&s->word), "a blank word is nobody's");
     ok(sfid__alive_take(&s->word) && sfid__alive(&s->word), "a thread takes it, and that shows");
     is_i64(atomic_load(&s->word), syscall(SYS_gettid), "it is the thread's number");
-    ok(!sfid__alive_take(&s->word) && !other_thread_takes(true), "nobody else can take it, nor it again");
+    ok(!sfid__alive_take(&s->word) && !other_thread_takes(true),
+       "nobody else can take it, nor it again");
     ok(sfid__alive(&s->word), "nor leave it");
     sfid__alive_leave(&s->word);
     is_i64(atomic_load(&s->word), 0, "the thread leaves it");
     ok(other_thread_takes(true), "another one can take it then");
     is_i64(atomic_load(&s->word), 0, "and leave it");
     ok(other_thread_takes(false), "and take it again");
-    ok(tap_wait_until(is_free, &s->word, TAP_WAIT_MS) && atomic_load(&s->word) == FUTEX_OWNER_DIED, "once that has ended it shows");
+    ok(tap_wait_until(is_free, &s->word, TAP_WAIT_MS) && atomic_load(&s->word) == FUTEX_OWNER_DIED,
+       "once that has ended it shows");
     ok(sfid__alive_take(&s->word), "and the word can be taken");
     sfid__alive_leave(&s->word);
 }
@@ -72,11 +77,13 @@ static void lies(void) {
     for (unsigned i = 0; i < COUNT(lie); i++) {
         pthread_t t;
         atomic_store(&s->word, 0);
-        need(pthread_create(&t, NULL, lose_it, &lie[i]) == 0 && pthread_join(t, NULL) == 0, "no thread");
-        is_i64(atomic_load(&s->word), lie[i], "%x: stays when the thread that had the word ends", lie[i]);
+        need(pthread_create(&t, NULL, lose_it, &lie[i]) == 0 && pthread_join(t, NULL) == 0,
+             "no thread");
+        is_i64(atomic_load(&s->word), lie[i], "%x: stays when the thread that had the word ends",
+               lie[i]);
         const bool dead = lie[i] & FUTEX_OWNER_DIED;
-        ok(sfid__alive(&s->word) == !dead && sfid__alive_take(&s->word) == dead, "%x: the word %s", lie[i],
-           dead ? "can be taken" : "is taken");
+        ok(sfid__alive(&s->word) == !dead && sfid__alive_take(&s->word) == dead, "%x: the word %s",
+           lie[i], dead ? "can be taken" : "is taken");
     }
     sfid__alive_leave(&s->word);
     atomic_store(&s->word, LIVES);
@@ -85,7 +92,8 @@ static void lies(void) {
     atomic_store(&s->word, 0);
 }
 
-/* The thread ends with a number in the word that it has left: another one's, in another PID namespace. */
+/* The thread ends with a number in the word that it has left: another one's, in another PID
+ * namespace. */
 static void *leave_number(void *unused) {
     const bool got = sfid__alive_take(&s->word);
     sfid__alive_leave(&s->word);
@@ -96,7 +104,9 @@ static void *leave_number(void *unused) {
 static void left(void) {
     pthread_t t;
     void *got;
-    need(pthread_create(&t, NULL, leave_number, NULL) == 0 && pthread_join(t, &got) == 0 && got != NULL, "no thread");
+    need(pthread_create(&t, NULL, leave_number, NULL) == 0 && pthread_join(t, &got) == 0 &&
+             got != NULL,
+         "no thread");
     ok(sfid__alive(&s->word), "left: what has the same number then lives on when the thread ends");
     atomic_store(&s->word, 0);
 }
@@ -142,7 +152,8 @@ static void ends_by(int signal, int (*body)(void *), const char *name) {
     const pid_t child = holder(body, name);
     kill(child, SIGSTOP);
     int status;
-    need(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "%s: does not stop", name);
+    need(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "%s: does not stop",
+         name);
     ok(sfid__alive(&s->word), "%s: stopped, it still has it", name);
     kill(child, signal);
     kill(child, SIGCONT);
@@ -163,7 +174,8 @@ static void processes(void) {
     status_of(holder(become_another, "exec"));
     ok(!sfid__alive(&s->word), "exec: the word is free");
     ok(sfid__alive_take(&s->word), "fork: a thread has the word");
-    is_i64(status_of(spawn(leave_in_child, NULL)), 0, "fork: its child has not, and cannot leave it");
+    is_i64(status_of(spawn(leave_in_child, NULL)), 0,
+           "fork: its child has not, and cannot leave it");
     ok(sfid__alive(&s->word), "fork: when the child ends, it still has it");
     sfid__alive_leave(&s->word);
     is_i64(atomic_load(&s->beside), 0, "nothing was written beside the word");
@@ -197,7 +209,8 @@ static void namespaces(void) {
         child[i] = spawn(in_namespace, word[i]);
         need(tap_wait_until(has_it, NULL, TAP_WAIT_MS), "namespaces: does not begin");
     }
-    ok(atomic_load(&s->word) == 1 && atomic_load(&s->other) == 1, "namespaces: two threads have one number, and a word each");
+    ok(atomic_load(&s->word) == 1 && atomic_load(&s->other) == 1,
+       "namespaces: two threads have one number, and a word each");
     ok(!sfid__alive_take(&s->word), "namespaces: whose words they are is seen from outside");
     char path[80], line[20] = "";
     snprintf(path, sizeof path, "/proc/%d/task/%d/children", (int)child[0], (int)child[0]);

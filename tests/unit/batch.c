@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * batch.c - sfid_next_n() inside a tick, which needs no slow path: what it takes, where it stops, and that what it writes is the
- * same by vectors of any width.
+ * batch.c - sfid_next_n() inside a tick, which needs no slow path: what it takes, where it stops,
+ * and that what it writes is the same by vectors of any width.
  */
 #include "draw/fill.h"
 
@@ -53,12 +53,14 @@ static bool are_from(size_t n, uint64_t first) {
 
 static void inside_a_tick(void) {
     fake_open(&f, NULL, SFID_WAIT, 2000, 10000);
-    ok(sfid_next_n(fake_handle(&f), NULL, 0) == 0 && sfid_next_n(fake_handle(&f), ids, 0) == 0 && word() == number(START, 0),
+    ok(sfid_next_n(fake_handle(&f), NULL, 0) == 0 && sfid_next_n(fake_handle(&f), ids, 0) == 0 &&
+           word() == number(START, 0),
        "a batch of none takes none");
     is_i64(sfid_next_n(fake_handle(&f), ids, 16), 16, "a batch");
     atomic_store(&fake_record(&f)->lead, 5);
     is_i64(sfid_next_n(fake_handle(&f), ids, 1000), 1000, "and another of the same tick");
-    is_u64(atomic_load(&fake_record(&f)->lead), 5, "without the slow path, which would shrink the lead");
+    is_u64(atomic_load(&fake_record(&f)->lead), 5,
+           "without the slow path, which would shrink the lead");
     ok(are_from(1000, number(START, 16)), "has the IDs behind the first");
     is_u64(word(), number(START, 1016), "and takes no more");
     fake_close(&f);
@@ -71,10 +73,12 @@ static void over_the_end_of_a_tick(void) {
     ok(are_from(3, number(START, OF_A_TICK - 3)), "and has the last IDs of it");
     is_u64(word(), number(START + 1, 0), "none of the next tick is taken");
     fake_pass_ms(&f, 2);
-    is_i64(sfid_next_n(fake_handle(&f), ids, 2 * OF_A_TICK), OF_A_TICK, "a batch that begins a tick ends with it");
+    is_i64(sfid_next_n(fake_handle(&f), ids, 2 * OF_A_TICK), OF_A_TICK,
+           "a batch that begins a tick ends with it");
     is_u64(word(), number(START + 3, 0), "and takes none of the next, either");
     fake_pass_ms(&f, 1);
-    is_i64(sfid_next_n(fake_handle(&f), ids, SIZE_MAX), OF_A_TICK, "as does one of more IDs than there are");
+    is_i64(sfid_next_n(fake_handle(&f), ids, SIZE_MAX), OF_A_TICK,
+           "as does one of more IDs than there are");
     fake_close(&f);
     fake_open(&f, NULL, SFID_FAIL, 0, 10000);
     fake_set_word(&f, START, OF_A_TICK - 3);
@@ -91,7 +95,8 @@ static void over_the_end_of_a_tick(void) {
     fake_close(&f);
     fake_open(&f, NULL, SFID_BORROW, 0, 10000);
     fake_set_word(&f, START, OF_A_TICK - 3);
-    is_i64(sfid_next_n(fake_handle(&f), ids, OF_A_TICK + 53), OF_A_TICK + 53, "borrowing: a batch of three ticks");
+    is_i64(sfid_next_n(fake_handle(&f), ids, OF_A_TICK + 53), OF_A_TICK + 53,
+           "borrowing: a batch of three ticks");
     is_u64(word(), number(START + 2, 50), "ahead of the clock, and takes what it returns");
     fake_close(&f);
 }

@@ -19,7 +19,8 @@ struct tally {
 
 struct scenario {
     const char *name;
-    void (*step)(struct fake *f, int64_t at_ms, int64_t before_ms); /* sets the clock when its time has come */
+    /* sets the clock when its time has come */
+    void (*step)(struct fake *f, int64_t at_ms, int64_t before_ms);
 };
 
 static void back_5s(struct fake *f, int64_t at, int64_t before) {
@@ -127,32 +128,39 @@ static struct tally play(const struct scenario *s, sfid_exhaustion policy) {
 
 static void expect(const struct scenario *s, sfid_exhaustion policy, const struct tally *t) {
     ok(t->order, "%s, %s: every ID above the one before", s->name, policies[policy]);
-    ok(t->bounded, "%s, %s: none past max(clock + max_ahead, highest clock seen)", s->name, policies[policy]);
+    ok(t->bounded, "%s, %s: none past max(clock + max_ahead, highest clock seen)", s->name,
+       policies[policy]);
     is_u64(t->other, 0, "%s, %s: no other error", s->name, policies[policy]);
     ok(t->issued > 0, "%s, %s: IDs were issued", s->name, policies[policy]);
 }
 
 int main(void) {
     struct tally t[5][3];
-    diag("%-28s %-7s %8s %8s %10s %9s %9s %9s", "scenario", "policy", "issued", "ahead", "most ahead", "slept", "ECLOCK", "EAGAIN");
+    diag("%-28s %-7s %8s %8s %10s %9s %9s %9s", "scenario", "policy", "issued", "ahead",
+         "most ahead", "slept", "ECLOCK", "EAGAIN");
     for (int s = 0; s < 5; s++)
         for (int p = 0; p < 3; p++) {
             t[s][p] = play(&scenarios[s], (sfid_exhaustion)p);
             const struct tally *x = &t[s][p];
-            diag("%-28s %-7s %8llu %8llu %7lld ms %6lld ms %9llu %9llu", scenarios[s].name, policies[p],
-                 (unsigned long long)x->issued, (unsigned long long)x->ahead, (long long)x->most_ahead_ms, (long long)x->slept_ms,
+            diag("%-28s %-7s %8llu %8llu %7lld ms %6lld ms %9llu %9llu", scenarios[s].name,
+                 policies[p], (unsigned long long)x->issued, (unsigned long long)x->ahead,
+                 (long long)x->most_ahead_ms, (long long)x->slept_ms,
                  (unsigned long long)x->refused_clock, (unsigned long long)x->refused_again);
             expect(&scenarios[s], (sfid_exhaustion)p, x);
         }
     const struct tally *back = t[0], *hour = t[1], *forth = t[2], *still = t[3];
     ok(back[SFID_WAIT].refused_clock == 0 && back[SFID_WAIT].issued >= 149000,
        "back 5 s, wait: IDs flow at the layout's rate all the while");
-    ok(back[SFID_WAIT].most_ahead_ms <= 5000, "back 5 s, wait: never further ahead than the clock went back");
-    ok(hour[SFID_WAIT].refused_clock > 0, "back 1 h, wait: beyond max_ahead it is the clock's fault");
+    ok(back[SFID_WAIT].most_ahead_ms <= 5000,
+       "back 5 s, wait: never further ahead than the clock went back");
+    ok(hour[SFID_WAIT].refused_clock > 0,
+       "back 1 h, wait: beyond max_ahead it is the clock's fault");
     ok(hour[SFID_FAIL].slept_ms == 0 && back[SFID_FAIL].slept_ms == 0, "fail: never sleeps");
-    ok(forth[SFID_WAIT].refused_clock > 0, "forward 1 h and back, wait: the highest tick is used up, then refused");
+    ok(forth[SFID_WAIT].refused_clock > 0,
+       "forward 1 h and back, wait: the highest tick is used up, then refused");
     ok(still[SFID_WAIT].refused_clock == 0, "standing still, wait: no regression");
-    ok(still[SFID_BORROW].most_ahead_ms <= MAX_AHEAD_MS && still[SFID_BORROW].ahead > still[SFID_WAIT].ahead,
+    ok(still[SFID_BORROW].most_ahead_ms <= MAX_AHEAD_MS &&
+           still[SFID_BORROW].ahead > still[SFID_WAIT].ahead,
        "standing still, borrow: goes on, at most max_ahead");
     return done_testing();
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* SFID__MIN and SFID__MAX: each argument is evaluated once, and the result has the type of the sum. */
+/* SFID__MIN and SFID__MAX: each argument is evaluated once, and the result has the type of the
+ * sum. */
 #include "base/compiler.h"
 #include "support/tap.h"
 

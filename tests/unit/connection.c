@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c - what is taken for a reply and what is not, against servers that say what the test wants; errors, which
- * show no secret (password.c has more of that); descriptors, fork, and a process that closes them all.
+ * connection.c - what is taken for a reply and what is not, against servers that say what the test
+ * wants; errors, which show no secret (password.c has more of that); descriptors, fork, and a
+ * process that closes them all.
  */
 #include "support/asker.h"
 #include "support/counted.h"
@@ -47,7 +48,8 @@ static void test_taken(serve_function *serve, const char *how) {
     struct sfid__connection *c = new_connection(p.url);
     for (size_t i = 0; i < COUNT(taken); i++) {
         set_words(&p, taken[i].sent, strlen(taken[i].sent));
-        bool good = ping(c, LONG_MS) == 0 && reply.class == SFID__REPLY_OK && reply.count == taken[i].count;
+        bool good =
+            ping(c, LONG_MS) == 0 && reply.class == SFID__REPLY_OK && reply.count == taken[i].count;
         for (unsigned k = 0; good && k < reply.count; k++)
             good = strcmp(reply.strings[k], taken[i].strings[k]) == 0;
         if (!ok(good, "reply %zu is taken in %s", i, how))
@@ -58,7 +60,8 @@ static void test_taken(serve_function *serve, const char *how) {
     for (int i = 0; i < 88; i++)
         n += (size_t)sprintf(words + n, "$255\r\n%0255d\r\n", i);
     set_words(&p, words, n);
-    ok(ping(c, LONG_MS) == 0 && reply.count == 88 && strlen(reply.strings[87]) == 255 && reply.strings[87][254] == '7',
+    ok(ping(c, LONG_MS) == 0 && reply.count == 88 && strlen(reply.strings[87]) == 255 &&
+           reply.strings[87][254] == '7',
        "the largest reply is taken in %s", how);
     is_i64(atomic_load(&p.s->accepted), 1, "all over one connection");
     ok(atomic_load(&p.s->greeted_name), "which was given its name");
@@ -107,10 +110,12 @@ static const struct {
     {"an empty line", "\r\n"},
 };
 
-static void refuse_words(struct peer *p, struct sfid__connection *c, const char *what, const char *words, size_t n) {
+static void refuse_words(struct peer *p, struct sfid__connection *c, const char *what,
+                         const char *words, size_t n) {
     set_words(p, words, n);
     const int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, NEVER) && reply.count == 0, "%s is refused", what);
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, NEVER) && reply.count == 0, "%s is refused",
+       what);
     ends_at_once(what);
 }
 
@@ -133,7 +138,8 @@ static void test_refused(void) {
     for (size_t i = 0; i + 4 <= sizeof words; i += 4)
         memcpy(words + i, "*1\r\n", 4);
     refuse_words(&p, c, "arrays nested 15000 deep", words, sizeof words);
-    is_i64(atomic_load(&p.s->accepted), (int64_t)COUNT(refused) + 6, "each on a connection of its own");
+    is_i64(atomic_load(&p.s->accepted), (int64_t)COUNT(refused) + 6,
+           "each on a connection of its own");
     set_words(&p, "+PONG\r\n", 7);
     ok(said(ping(c, LONG_MS), "PONG"), "and the next good reply is taken");
     end_asking(c, &p);
@@ -145,7 +151,8 @@ static void serve_one_more(int fd, struct resp *in, struct peer_shared *s) {
     read_command(in, name, sizeof name);
     read_command(in, name, sizeof name);
     read_command(in, name, sizeof name);
-    say_text(fd, atomic_load(&s->accepted) == 1 ? "+OK\r\n+OK\r\n+OK\r\n+EARLY\r\n" : "+OK\r\n+OK\r\n+OK\r\n");
+    say_text(fd, atomic_load(&s->accepted) == 1 ? "+OK\r\n+OK\r\n+OK\r\n+EARLY\r\n"
+                                                : "+OK\r\n+OK\r\n+OK\r\n");
     while (next_command(in, fd, s, name, sizeof name))
         say_text(fd, "+PONG\r\n");
 }
@@ -154,7 +161,8 @@ static void test_one_more(void) {
     struct peer p = start_peer(false, serve_one_more);
     struct sfid__connection *c = new_connection(p.url);
     const int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "connecting: " NEVER ": more than one reply"),
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG,
+                   "connecting: " NEVER ": more than one reply"),
        "an answer too many to the greeting is not that to the command");
     ok(atomic_load(&p.s->commands) == 0, "which was not sent");
     ok(said(ping(c, LONG_MS), "PONG"), "the next one is");
@@ -182,7 +190,8 @@ static void test_random(void) {
     int wrong = 0;
     struct took longest = {0, 0};
     for (int i = 0; i < 200; i++) {
-        wrong += ping(c, LONG_MS) != SFID_EREDIS || reply.class == SFID__REPLY_OK || reply.count != 0;
+        wrong +=
+            ping(c, LONG_MS) != SFID_EREDIS || reply.class == SFID__REPLY_OK || reply.count != 0;
         longest = took_longer(longest, last_took);
     }
     is_i64(wrong, 0, "200 times random bytes are no reply");
@@ -197,24 +206,29 @@ static void test_error_lines(void) {
     struct sfid__connection *c = new_connection(p.url);
     set_words(&p, "-BUSY Redis is busy running a script.\r\n", 39);
     int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, ": PING: BUSY Redis is busy running a script.") &&
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY,
+                   ": PING: BUSY Redis is busy running a script.") &&
            strncmp(err.text, "unix:///", 8) == 0,
        "an error names server, command and what was said");
-    ok(reply.count == 1 && strcmp(reply.strings[0], "BUSY Redis is busy running a script.") == 0, "the line is there");
+    ok(reply.count == 1 && strcmp(reply.strings[0], "BUSY Redis is busy running a script.") == 0,
+       "the line is there");
     ok(sfid__connection_is_up(c), "an error that passes leaves the connection as it was");
     set_words(&p, "-NOSCRIPT No matching script.\r\n", 31);
     rc = ask(c, LONG_MS, "EVALSHA", "0", NULL, NULL, NULL, NULL);
-    ok(rc == SFID_EREDIS && reply.class == SFID__REPLY_RETRY && err.code == 0 && err.text[0] == '\0' && sfid__connection_is_up(c),
+    ok(rc == SFID_EREDIS && reply.class == SFID__REPLY_RETRY && err.code == 0 &&
+           err.text[0] == '\0' && sfid__connection_is_up(c),
        "NOSCRIPT to EVALSHA is no failure to report");
     is_str(reply.strings[0], "NOSCRIPT No matching script.", "its line is there, too");
-    ok(failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, ": PING: NOSCRIPT"), "to another command it is one");
+    ok(failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, ": PING: NOSCRIPT"),
+       "to another command it is one");
     set_words(&p, "-READONLY You can't\r\n", 21);
     rc = ping(c, LONG_MS);
     ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "READONLY") && !sfid__connection_is_up(c),
        "one that asks for another server ends it");
     set_words(&p, "-NOAUTH Authentication required.\r\n", 34);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, "user:password@") && !sfid__connection_is_up(c),
+    ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, "user:password@") &&
+           !sfid__connection_is_up(c),
        "so does one that asks for a password, and tells where to give it");
     set_words(&p, "-ERR \001\t\x7f\xc3\xa9\r\n", 12);
     ping(c, LONG_MS);
@@ -224,7 +238,9 @@ static void test_error_lines(void) {
     memcpy(words + 905, "\r\n", 2);
     set_words(&p, words, 907);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "ERR yyyy") && strlen(reply.strings[0]) == 255, "a long line is cut off");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "ERR yyyy") &&
+           strlen(reply.strings[0]) == 255,
+       "a long line is cut off");
     end_asking(c, &p);
 }
 
@@ -236,10 +252,12 @@ static void test_odd_user(void) {
     struct sfid__connection *c = new_connection(url);
     set_words(&p, "-OOM command not allowed, OOM\r\n", 31);
     int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "PING: *** command not allowed, ***"), "a user called OOM");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "PING: *** command not allowed, ***"),
+       "a user called OOM");
     set_words(&p, "-READONLY You can't\r\n", 21);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "PING: *** You can't"), "and a password READONLY change no class");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "PING: *** You can't"),
+       "and a password READONLY change no class");
     end_asking(c, &p);
 }
 
@@ -276,7 +294,8 @@ static int above_standard(void *url) {
     for (int i = 0; i < 1024; i++)
         close(i);
     struct sfid__connection *c = new_connection(url);
-    const bool good = ping(c, LONG_MS) == 0 && socket_fd() > 2 && (fcntl(socket_fd(), F_GETFD) & FD_CLOEXEC);
+    const bool good =
+        ping(c, LONG_MS) == 0 && socket_fd() > 2 && (fcntl(socket_fd(), F_GETFD) & FD_CLOEXEC);
     sfid__connection_drop(c);
     return good ? 0 : 1;
 }
@@ -284,7 +303,8 @@ static int above_standard(void *url) {
 static void test_descriptor(void) {
     struct peer p = start_peer(true, serve_words);
     set_words(&p, "+PONG\r\n", 7);
-    static struct sfid__connection *c; /* found by a checker of memory, also in a child that has no use for it */
+    /* found by a checker of memory, also in a child that has no use for it */
+    static struct sfid__connection *c;
     c = new_connection(p.url);
     const int fds = entries("/proc/self/fd");
     ok(!sfid__connection_is_up(c), "a new connection is not up");
@@ -334,7 +354,8 @@ static int close_all(void *url) {
 static void test_close_all(void) {
     struct peer p = start_peer(true, serve_words);
     set_words(&p, "+PONG\r\n", 7);
-    is_i64(status_of(spawn(close_all, p.url)), 0, "a number that is somebody else's by now is neither used nor closed");
+    is_i64(status_of(spawn(close_all, p.url)), 0,
+           "a number that is somebody else's by now is neither used nor closed");
     is_i64(atomic_load(&p.s->accepted), 2, "a new connection was made");
     stop_peer(&p);
 }
@@ -380,7 +401,9 @@ static void serve_until_end(int fd, struct resp *in, struct peer_shared *s) {
     atomic_store(&s->step, 1);
 }
 
-static bool has_ended(void *shared_page) { return atomic_load(&((struct peer_shared *)shared_page)->step) == 1; }
+static bool has_ended(void *shared_page) {
+    return atomic_load(&((struct peer_shared *)shared_page)->step) == 1;
+}
 
 static void test_close_with_child(void) {
     struct peer p = start_peer(true, serve_until_end);
@@ -392,7 +415,8 @@ static void test_close_with_child(void) {
         _exit(0);
     }
     sfid__connection_drop(c);
-    ok(tap_wait_until(has_ended, p.s, LONG_MS), "a close is one, also where a child has the descriptor");
+    ok(tap_wait_until(has_ended, p.s, LONG_MS),
+       "a close is one, also where a child has the descriptor");
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     stop_peer(&p);
@@ -405,9 +429,13 @@ static void test_limits_of_a_command(void) {
     set_words(&p, "+PONG\r\n", 7);
     for (size_t i = 0; i < COUNT(argv); i++)
         argv[i] = "x";
-    ok(said(ask_with(c, LONG_MS, NULL, SFID__COMMAND_ARGS, argv), "PONG"), "as many arguments as there may be");
-    const int rc = sfid__connection_exchange(
-        c, &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL, sfid__deadline_now_ms() + LONG_MS, NULL}, &reply, &err);
+    ok(said(ask_with(c, LONG_MS, NULL, SFID__COMMAND_ARGS, argv), "PONG"),
+       "as many arguments as there may be");
+    const int rc =
+        sfid__connection_exchange(c,
+                                  &(struct sfid__question){SFID__COMMAND_ARGS + 1, argv, NULL,
+                                                           sfid__deadline_now_ms() + LONG_MS, NULL},
+                                  &reply, &err);
     ok(failed_with(rc, SFID_EINVAL, SFID__REPLY_CONFIG, "too many"), "one more is refused");
     end_asking(c, &p);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its deadline, nothing that
- * arrives after it is read, nothing is left over. SIGPIPE has its default effect all the while.
+ * connection.c and wire.c - servers that are slow, silent, gone or late: every call is back at its
+ * deadline, nothing that arrives after it is read, nothing is left over. SIGPIPE has its default
+ * effect all the while.
  */
 #include "base/thread.h"
 
@@ -57,7 +58,8 @@ static void serve_once(int fd, struct resp *in, struct peer_shared *s) {
 static bool tells_time(int most) {
     double spent, had;
     const char *at = strstr(err.text, " (after ");
-    return at && sscanf(at, " (after %lf ms; it had %lf ms)", &spent, &had) == 2 && spent >= had && had > 0 && had <= most;
+    return at && sscanf(at, " (after %lf ms; it had %lf ms)", &spent, &had) == 2 && spent >= had &&
+           had > 0 && had <= most;
 }
 
 static void test_slow(bool tcp, serve_function *serve, const char *what) {
@@ -95,10 +97,11 @@ static void test_large_command(void) {
     c = new_connection(p.url);
     need(said(ping(c, LONG_MS), "PONG"), "no greeting");
     const int64_t began = tap_now_ms();
-    const int rc =
-        sfid__connection_exchange(c, &(struct sfid__question){2, argv, lengths, began + DEADLINE_MS, NULL}, &reply, &err);
+    const int rc = sfid__connection_exchange(
+        c, &(struct sfid__question){2, argv, lengths, began + DEADLINE_MS, NULL}, &reply, &err);
     last_took = took_since(began);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"), "also under a command that does not fit the socket");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"),
+       "also under a command that does not fit the socket");
     ends_after(DEADLINE_MS, "such a command");
     end_asking(c, &p);
 }
@@ -165,7 +168,8 @@ static void test_refused(void) {
     int fd = bind_tcp(&p);
     struct sfid__connection *c = new_connection(p.url);
     int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "connecting: cannot connect: Connection refused"),
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE,
+                   "connecting: cannot connect: Connection refused"),
        "a port that nobody listens at is refused");
     ends_at_once("a port that nobody listens at");
     sfid__connection_drop(c);
@@ -174,11 +178,13 @@ static void test_refused(void) {
     close(fd);
     c = new_connection(p.url);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "Connection refused"), "so is a socket left behind");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "Connection refused"),
+       "so is a socket left behind");
     ends_at_once("a socket left behind");
     unlink(p.path);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "No such file"), "and one that is not there");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RESOLVE, "No such file"),
+       "and one that is not there");
     ends_at_once("one that is not there");
     sfid__connection_drop(c);
 }
@@ -192,19 +198,22 @@ static void test_backlog(void) {
     int n = fill_backlog((struct sockaddr *)&in, sizeof in, fds, COUNT(fds));
     struct sfid__connection *c = new_connection(p.url);
     int rc = ping(c, DEADLINE_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"), "connecting into a full queue ends");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"),
+       "connecting into a full queue ends");
     ends_after(DEADLINE_MS, "connecting into a full queue");
     sfid__connection_drop(c);
     char url[300];
     snprintf(url, sizeof url, "%s?connect_timeout=800", p.url);
     c = new_connection(url);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"), "or at connect_timeout");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"),
+       "or at connect_timeout");
     ends_after(800, "at connect_timeout");
     ok(tells_time(800), "which it tells (%s)", err.text);
     sfid__connection_drop(c);
     c = new_connection(p.url);
-    ok(ping(c, -5) == SFID_EREDIS && strstr(err.text, "no answer in time (no time was left for it)"),
+    ok(ping(c, -5) == SFID_EREDIS &&
+           strstr(err.text, "no answer in time (no time was left for it)"),
        "or where it was reached before (%s)", err.text);
     sfid__connection_drop(c);
     while (n > 0)
@@ -217,7 +226,8 @@ static void test_backlog(void) {
     n = fill_backlog((struct sockaddr *)&un, sizeof un, fds, COUNT(fds));
     c = new_connection(p.url);
     rc = ping(c, DEADLINE_MS);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many connections wait"), "so it is with a Unix socket");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "too many connections wait"),
+       "so it is with a Unix socket");
     ends_after(DEADLINE_MS, "a Unix socket's full queue");
     sfid__connection_drop(c);
     while (n > 0)
@@ -227,7 +237,8 @@ static void test_backlog(void) {
 
 /* ---- ends ---------------------------------------------------------------- */
 
-/* step 0: closes in the middle of a reply; 1: resets there; 2: closes at once; 3: resets at once; 4: says why, and closes. */
+/* step 0: closes in the middle of a reply; 1: resets there; 2: closes at once; 3: resets at once;
+ * 4: says why, and closes. */
 static void serve_part(int fd, struct resp *in, struct peer_shared *s) {
     const int step = atomic_load(&s->step);
     const struct linger reset = {1, 0};
@@ -243,7 +254,8 @@ static void serve_part(int fd, struct resp *in, struct peer_shared *s) {
 }
 
 static void test_ends(bool tcp) {
-    static const char *const words[] = {"the server closed the connection", "", "", "", "ERR max number of clients reached"};
+    static const char *const words[] = {"the server closed the connection", "", "", "",
+                                        "ERR max number of clients reached"};
     const char *how = tcp ? "TCP" : "Unix";
     struct peer p = start_peer(tcp, serve_part);
     struct sfid__connection *c = new_connection(p.url);
@@ -253,7 +265,8 @@ static void test_ends(bool tcp) {
         for (int round = 0; round < 20; round++) {
             const int rc = ping(c, LONG_MS);
             longest = took_longer(longest, last_took);
-            if (rc != SFID_EREDIS || reply.class != SFID__REPLY_RETRY || !strstr(err.text, words[step]) || reply.count != 0) {
+            if (rc != SFID_EREDIS || reply.class != SFID__REPLY_RETRY ||
+                !strstr(err.text, words[step]) || reply.count != 0) {
                 ok(false, "%s: end %d, round %d", how, step, round);
                 diag("code %d, class %d, %s", rc, (int)reply.class, err.text);
                 break;
@@ -282,15 +295,19 @@ static void test_sigpipe(void) {
     struct sfid__connection *c = new_connection(p.url);
     int bad = 0;
     for (int i = 0; i < 20; i++)
-        bad += sfid__connection_exchange(c, &(struct sfid__question){2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL},
-                                         &reply, &err) != SFID_EREDIS;
+        bad +=
+            sfid__connection_exchange(
+                c,
+                &(struct sfid__question){2, argv, lengths, sfid__deadline_now_ms() + LONG_MS, NULL},
+                &reply, &err) != SFID_EREDIS;
     is_i64(bad, 0, "sending to who has closed fails, and raises no SIGPIPE");
     end_asking(c, &p);
 }
 
 /* ---- late, idle ---------------------------------------------------------- */
 
-/* The first connection answers when the test says so: too late. The others at once, each with its number. */
+/* The first connection answers when the test says so: too late. The others at once, each with its
+ * number. */
 static void serve_late(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], line[32];
     const int number = atomic_load(&s->accepted);
@@ -371,11 +388,13 @@ static void test_stop(void) {
     ends_after(SFID__STOP_GRACE_MS, "an exchange under way");
     is_i64(ask_with(c, LONG_MS, &stop, 1, argv), SFID_EREDIS, "and one that begins after it");
     ends_after(SFID__STOP_GRACE_MS, "one that begins after a stop");
-    is_i64(ask_with(c, 100, &stop, 1, argv), SFID_EREDIS, "or the deadline does where that is sooner");
+    is_i64(ask_with(c, 100, &stop, 1, argv), SFID_EREDIS,
+           "or the deadline does where that is sooner");
     ends_after(100, "a deadline that is sooner");
     atomic_store(&stop, 0);
     rc = ask_with(c, DEADLINE_MS, &stop, 1, argv);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"), "a flag that is not set changes nothing");
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "no answer in time"),
+       "a flag that is not set changes nothing");
     ends_after(DEADLINE_MS, "with a flag that is not set");
     end_asking(c, &p);
 }
@@ -421,7 +440,8 @@ static void test_thousand(void) {
     struct peer p = start_peer(true, serve_any_end), gone = {.listener = -1};
     const int port = bind_tcp(&gone);
     char url[300];
-    snprintf(url, sizeof url, "%s?connect_timeout=1s", p.url); /* for as long it asks whether a silent server speaks TLS */
+    /* for as long it asks whether a silent server speaks TLS */
+    snprintf(url, sizeof url, "%s?connect_timeout=1s", p.url);
     struct sfid__connection *c = new_connection(url), *none = new_connection(gone.url);
     const int tasks = entries("/proc/self/task"); /* a sanitizer may have one of its own */
     int bad = 0, fds = 0;

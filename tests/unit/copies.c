@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Two copies of the library in one process: this program has one linked in, and loads the shared one. With an app the second
- * is refused; without one neither knows of the other, as <sfid.h> says.
+ * Two copies of the library in one process: this program has one linked in, and loads the shared
+ * one. With an app the second is refused; without one neither knows of the other, as <sfid.h> says.
  */
 #include "support/tap.h"
 
@@ -24,7 +24,8 @@ static void load(void) {
     *(void **)&other.open = dlsym(library, "sfid_open");
     *(void **)&other.close = dlsym(library, "sfid_close");
     *(void **)&other.next = dlsym(library, "sfid_next");
-    need(other.open && other.close && other.next && other.open != sfid_open, "it is no second copy");
+    need(other.open && other.close && other.next && other.open != sfid_open,
+         "it is no second copy");
 }
 
 static void refused(int64_t pid, const char *store, const char *what) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What fuzzing has found interesting, once more: each input of fuzz/corpus through its target, which aborts where a promise is broken. */
+/* What fuzzing has found interesting, once more: each input of fuzz/corpus through its target,
+ * which aborts where a promise is broken. */
 #include "../fuzz/fuzz.h"
 
 #include "support/tap.h"
@@ -10,9 +11,10 @@
 static const struct target {
     const char *name;
     int (*run)(const uint8_t *data, size_t size);
-} targets[] = {{"answers", fuzz_answers}, {"files", fuzz_files}, {"flakeid", fuzz_flakeid}, {"http", fuzz_http},
-               {"layout", fuzz_layout},   {"parse", fuzz_parse}, {"replies", fuzz_replies}, {"resp", fuzz_resp},
-               {"streams", fuzz_streams}, {"text", fuzz_text},   {"uri", fuzz_uri},         {"words", fuzz_words}};
+} targets[] = {{"answers", fuzz_answers}, {"files", fuzz_files},   {"flakeid", fuzz_flakeid},
+               {"http", fuzz_http},       {"layout", fuzz_layout}, {"parse", fuzz_parse},
+               {"replies", fuzz_replies}, {"resp", fuzz_resp},     {"streams", fuzz_streams},
+               {"text", fuzz_text},       {"uri", fuzz_uri},       {"words", fuzz_words}};
 
 static bool run_file(const struct target *target, const char *path) {
     static uint8_t data[65536];
@@ -21,7 +23,8 @@ static bool run_file(const struct target *target, const char *path) {
     if (f == NULL || !feof(f))
         return false;
     fclose(f);
-    for (size_t i = size > 4096 ? size : 0; i <= size; i++) /* whole, and but for long ones cut off anywhere */
+    /* whole, and but for long ones cut off anywhere */
+    for (size_t i = size > 4096 ? size : 0; i <= size; i++)
         target->run(data, i);
     return true;
 }
@@ -33,7 +36,8 @@ static bool survives(const struct target *target, const char *path) {
     const pid_t pid = fork();
     if (pid == 0)
         exit(run_file(target, path) ? 0 : 1); /* a target may have something to put away */
-    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    return pid > 0 && waitpid(pid, &status, 0) == pid && WIFEXITED(status) &&
+           WEXITSTATUS(status) == 0;
 }
 
 static void replay(const struct target *target, const char *base) {
@@ -79,7 +83,8 @@ int main(int argc, char **argv) {
     base = base ? base : "..";
     snprintf(self, sizeof self, "%s/fuzz/fuzz.h", base);
     diag("the line that follows is meant to be there");
-    ok(!survives(&broken, self) && !survives(&broken, "/nonexistent"), "a promise that does not hold is noticed");
+    ok(!survives(&broken, self) && !survives(&broken, "/nonexistent"),
+       "a promise that does not hold is noticed");
     for (size_t i = 0; i < sizeof targets / sizeof targets[0]; i++)
         if (is_wanted(&targets[i], argc, argv))
             replay(&targets[i], base);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crew.c - the one thread of a process: order of times, bell, leaving, forks, watches. crew_help.c has its helpers. */
+/* crew.c - the one thread of a process: order of times, bell, leaving, forks, watches. crew_help.c
+ * has its helpers. */
 #include "crew_scene.h"
 
 static bool has_left(void *arg) { return atomic_load(&((struct guest *)arg)->left) > 0; }
@@ -38,7 +39,8 @@ static bool all_had_a_turn(void *n) {
     return true;
 }
 
-/* The second turns come by their times, however late they are. False if the first turns took until then. */
+/* The second turns come by their times, however late they are. False if the first turns took until
+ * then. */
 static bool falls_into_order(int n, int64_t from_now_ms) {
     int mixed = 0, wrong = 0, stay = 0;
     const int64_t first_ms = sfid__deadline_now_ms() + from_now_ms;
@@ -73,8 +75,11 @@ static int64_t always_due(struct sfid__berth *b, uint64_t watch, uint32_t number
 }
 
 static void is_fair(void) {
-    static const struct sfid__berth_ops eager = {
-        .turn = always_due, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = left};
+    static const struct sfid__berth_ops eager = {.turn = always_due,
+                                                 .is_poked = is_poked,
+                                                 .has_failed = has_failed,
+                                                 .group = group_of,
+                                                 .left = left};
     struct guest *a = fresh(0, INT64_MAX), *b = fresh(1, sfid__deadline_now_ms() + 2000);
     a->berth.ops = &eager;
     sfid__crew_join(&a->berth);
@@ -130,7 +135,8 @@ static void leaves(void) {
     is_i64(atomic_load(&a->left), 0, "leave: waits for its own turn");
     atomic_store(&a->hangs, 0);
     pthread_join(thread, NULL);
-    ok(atomic_load(&a->inside) == 0 && atomic_load(&a->left) == 100, "leave: which then is over, and is not told of that");
+    ok(atomic_load(&a->inside) == 0 && atomic_load(&a->left) == 100,
+       "leave: which then is over, and is not told of that");
 
     for (int i = 0; i < 300; i++) { /* the thread ends and begins all the time */
         sfid__crew_join(&fresh(0, INT64_MAX)->berth);
@@ -166,7 +172,8 @@ static int child_of_churn(void *unused) {
     struct guest *g = fresh(MANY - 1, INT64_MAX);
     if (sfid__crew_join(&g->berth) != 0 || !wait_for(had_turns, g))
         return 1;
-    sfid__crew_leave(&guests[0].berth); /* a copy of its parent's: it is in no crew of this process */
+    /* a copy of its parent's: it is in no crew of this process */
+    sfid__crew_leave(&guests[0].berth);
     sfid__crew_leave(&g->berth);
     return 0;
 }
@@ -232,7 +239,8 @@ static void relatives_know(void) {
     ok(wait_until(has_watch, NULL), "watch: a relative has one");
     const uint64_t watch = atomic_load(&shared->watch);
     ok(sfid__watch_lives(watch), "watch: it lives, as others see");
-    ok(!sfid__watch_lives(watch + 1) && !sfid__watch_lives(0) && !sfid__watch_lives(~watch), "watch: no other name does");
+    ok(!sfid__watch_lives(watch + 1) && !sfid__watch_lives(0) && !sfid__watch_lives(~watch),
+       "watch: no other name does");
     int before = atomic_load(&shared->turns);
     ok(wait_until(rings_through, &before), "watch: others can ring its bell");
     kill(child, SIGKILL);
@@ -241,7 +249,8 @@ static void relatives_know(void) {
     struct guest *g = fresh(0, INT64_MAX);
     sfid__crew_join(&g->berth);
     wait_for(had_turns, g);
-    ok(atomic_load(&g->watch) != watch && sfid__watch_lives(atomic_load(&g->watch)) && !sfid__watch_lives(watch),
+    ok(atomic_load(&g->watch) != watch && sfid__watch_lives(atomic_load(&g->watch)) &&
+           !sfid__watch_lives(watch),
        "watch: the next thread has another name");
     sfid__crew_leave(&g->berth);
 }

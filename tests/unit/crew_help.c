@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crew_help.c - helpers beside turns that hang: when there are some, how many, and what is not lost when they come and go. */
+/* crew_help.c - helpers beside turns that hang: when there are some, how many, and what is not lost
+ * when they come and go. */
 #include "crew_scene.h"
 
 static bool no_helper(void *unused) { return unused == NULL && threads_named(HELPER) == 0; }
@@ -127,7 +128,8 @@ static void hangs_in_few(bool remote, const char *what) {
     ok(wait_inside(0, HANG, 1) > 0, "%s: turns hang", what); /* not always the first one's */
     for (int i = HANG; i < ALL - 1; i++) {
         poke(&guests[i]);
-        ok(wait_for(had_two, &guests[i]), "%s: number %d, which does not depend on it, has its turn", what, i);
+        ok(wait_for(had_two, &guests[i]),
+           "%s: number %d, which does not depend on it, has its turn", what, i);
     }
     poke(&guests[ALL - 1]);
     ok(wait_for(had_two, &guests[ALL - 1]), "%s: so does one with another server", what);
@@ -157,25 +159,29 @@ static void many_servers_hang(void) {
     end(ALL, "many servers");
 }
 
-/* One disk hangs for good. Those of another one, which are due while one of theirs has its turn, do not wait behind it. */
+/* One disk hangs for good. Those of another one, which are due while one of theirs has its turn, do
+ * not wait behind it. */
 static void two_disks(void) {
     join(0, 2, false, 7);
     join(2, 5, false, 8);
     poke_to_hang(2, 3);
     ok(wait_for(is_inside, &guests[2]), "two disks: a turn with one of them lasts");
     poke_to_hang(0, 1);
-    ok(wait_for(is_inside, &guests[0]) && wait_for(has_said, &guests[0]), "two disks: a turn with the other one hangs");
+    ok(wait_for(is_inside, &guests[0]) && wait_for(has_said, &guests[0]),
+       "two disks: a turn with the other one hangs");
     poke(&guests[1]); /* due before these, and waits for its disk */
     for (int i = 3; i < 5; i++)
         poke(&guests[i]);
     go_on(2, 3);
     for (int i = 2; i < 5; i++)
-        ok(wait_for(had_two, &guests[i]), "two disks: number %d, of the first one, has its turn", i);
+        ok(wait_for(had_two, &guests[i]), "two disks: number %d, of the first one, has its turn",
+           i);
     is_i64(atomic_load(&guests[1].turns), 1, "two disks: and one of the other waits");
     end(5, "two disks");
 }
 
-/* Of a server that has failed one turn hangs, whatever else is due. Others have theirs meanwhile. */
+/* Of a server that has failed one turn hangs, whatever else is due. Others have theirs
+ * meanwhile. */
 static void hangs_in_one(void) {
     enum { ROUNDS = 5 };
     join(0, 4, true, 7);
@@ -189,7 +195,8 @@ static void hangs_in_one(void) {
         poke(&guests[4]);
         turns_of(&guests[4], 2 + i);
     }
-    is_i64(atomic_load(&guests[4].turns), 1 + ROUNDS, "failed: the one of another server has turn after turn");
+    is_i64(atomic_load(&guests[4].turns), 1 + ROUNDS,
+           "failed: the one of another server has turn after turn");
     is_i64(inside_of(1, 4), 1, "failed: and no second turn with the server that failed has begun");
     go_on(1, 4);
     for (int i = 1; i < 4; i++)
@@ -226,8 +233,10 @@ static void serves_one_that_rings_on(void) {
     poke_to_hang(0, 1);
     ok(wait_for(is_inside, &guests[0]), "rings on: the main thread hangs");
     const int64_t began_ms = tap_now_ms();
-    ok(wait_for(had_two_though_rung, &guests[1]), "rings on: one that is rung for again and again has its turn");
-    in_time(took_since(began_ms), TURN_MS, "rings on: one that does has it before the machine is late once");
+    ok(wait_for(had_two_though_rung, &guests[1]),
+       "rings on: one that is rung for again and again has its turn");
+    in_time(took_since(began_ms), TURN_MS,
+            "rings on: one that does has it before the machine is late once");
     end(2, "rings on");
 }
 
@@ -247,12 +256,16 @@ static void *leave_it(void *arg) {
 static bool is_gone(void *arg) { return atomic_load(&((struct guest *)arg)->left) == 100; }
 
 static void leaves_though_poked(void) {
-    static const struct sfid__berth_ops restless = {
-        .turn = poked_always, .is_poked = is_poked, .has_failed = has_failed, .group = group_of, .left = left};
+    static const struct sfid__berth_ops restless = {.turn = poked_always,
+                                                    .is_poked = is_poked,
+                                                    .has_failed = has_failed,
+                                                    .group = group_of,
+                                                    .left = left};
     pthread_t thread;
     fresh(0, INT64_MAX)->berth.ops = &restless;
     sfid__crew_join(&guests[0].berth);
-    ok(wait_for(had_three, &guests[0]), "poked: one that is poked in each turn has turn after turn");
+    ok(wait_for(had_three, &guests[0]),
+       "poked: one that is poked in each turn has turn after turn");
     need(pthread_create(&thread, NULL, leave_it, &guests[0]) == 0, "thread");
     need(ok(wait_for(is_gone, &guests[0]), "poked: it can leave"), "it cannot");
     pthread_join(thread, NULL);
@@ -280,7 +293,8 @@ static bool sleeps_or_ended(void *arg) {
     return state == 'S' || state == 0;
 }
 
-/* Three that had a turn. The last one hangs in the main thread, and a helper gives the first one a turn. */
+/* Three that had a turn. The last one hangs in the main thread, and a helper gives the first one a
+ * turn. */
 static void begin_with_a_helper(int64_t next_ms) {
     join(0, 3, true, 0);
     poke_to_hang(2, 3);
@@ -303,13 +317,17 @@ static bool is_poked_and_heard(const struct sfid__berth *b) {
 }
 
 /*
- * Two helpers sleep on the bell while the main thread is in a turn. The end of that turn wakes one of them. The main thread goes to
- * sleep behind the other one, and a poke wakes that one. True if that helper hears it, and the main thread serves it all the same,
- * not late by 20 ms: then the helper would.
+ * Two helpers sleep on the bell while the main thread is in a turn. The end of that turn wakes one
+ * of them. The main thread goes to sleep behind the other one, and a poke wakes that one. True if
+ * that helper hears it, and the main thread serves it all the same, not late by 20 ms: then the
+ * helper would.
  */
 static bool a_helper_rings_on(bool *served) {
-    static const struct sfid__berth_ops noted = {
-        .turn = turn, .is_poked = is_poked_and_heard, .has_failed = has_failed, .group = group_of, .left = left};
+    static const struct sfid__berth_ops noted = {.turn = turn,
+                                                 .is_poked = is_poked_and_heard,
+                                                 .has_failed = has_failed,
+                                                 .group = group_of,
+                                                 .left = left};
     atomic_store(&helper.armed, 0);
     atomic_store(&helper.heard, 0);
     join(0, 1, true, 0);
@@ -361,7 +379,8 @@ static void keeps_the_time(void) {
     const int64_t over_ms = tap_now_ms();
     go_on(0, 1);
     ok(wait_for(had_three, &guests[0]), "due: what the helper had is due again");
-    in_time(took_between(over_ms > due_ms ? over_ms : due_ms, guests[0].turn_ms), TURN_MS, "due: in time");
+    in_time(took_between(over_ms > due_ms ? over_ms : due_ms, guests[0].turn_ms), TURN_MS,
+            "due: in time");
     end(3, "due");
 }
 

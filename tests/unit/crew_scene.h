@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crew_scene.h - guests of a crew: berths whose turns note who had them, and hang or fail as a test wants it. */
+/* crew_scene.h - guests of a crew: berths whose turns note who had them, and hang or fail as a test
+ * wants it. */
 #ifndef SFID_TESTS_CREW_SCENE_H
 #define SFID_TESTS_CREW_SCENE_H
 
@@ -39,7 +40,9 @@ static _Atomic int order; /* counts turns of all */
 static int turn_of[MANY]; /* by turn: whose it was */
 static struct guest guests[MANY];
 
-static struct guest *guest_of(const struct sfid__berth *b) { return (struct guest *)(void *)(uintptr_t)b; }
+static struct guest *guest_of(const struct sfid__berth *b) {
+    return (struct guest *)(void *)(uintptr_t)b;
+}
 
 static void nap(int64_t ms) {
     const struct timespec ts = {ms / 1000, ms % 1000 * 1000000};
@@ -70,7 +73,9 @@ static int64_t turn(struct sfid__berth *b, uint64_t watch, uint32_t number) {
 }
 
 static bool is_poked(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->poked) != 0; }
-static bool has_failed(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->fails) != 0; }
+static bool has_failed(const struct sfid__berth *b) {
+    return atomic_load(&guest_of(b)->fails) != 0;
+}
 static uint64_t group_of(const struct sfid__berth *b) { return atomic_load(&guest_of(b)->group); }
 static void left(struct sfid__berth *b) { atomic_fetch_add(&guest_of(b)->left, 1); }
 
@@ -134,14 +139,17 @@ static bool no_threads(void *unused) {
     return threads_named(NAME) == 0 && threads_named(HELPER) == 0;
 }
 
-static bool none_or_one_asleep(void *unused) { return no_threads(unused) || threads_asleep(NAME) + threads_asleep(HELPER) > 0; }
+static bool none_or_one_asleep(void *unused) {
+    return no_threads(unused) || threads_asleep(NAME) + threads_asleep(HELPER) > 0;
+}
 
 /*
- * The kernel shows a thread for a moment after it was joined, on a busy machine for longer; it does not sleep. A helper that is
- * left does, and ends by itself, but after a second.
+ * The kernel shows a thread for a moment after it was joined, on a busy machine for longer; it does
+ * not sleep. A helper that is left does, and ends by itself, but after a second.
  */
 static bool threads_end(void) {
-    return tap_wait_until(no_threads, NULL, 500) || (tap_wait_until(none_or_one_asleep, NULL, TAP_WAIT_MS) && no_threads(NULL));
+    return tap_wait_until(no_threads, NULL, 500) ||
+           (tap_wait_until(none_or_one_asleep, NULL, TAP_WAIT_MS) && no_threads(NULL));
 }
 
 #endif

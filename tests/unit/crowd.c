@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* crowd.c - a generator whose page processes share: when it wants the next page, and how its calls go on there. */
+/* crowd.c - a generator whose page processes share: when it wants the next page, and how its calls
+ * go on there. */
 #include "draw/crowd.h"
 
 #include "support/fake.h"
@@ -8,7 +9,8 @@
 #define START UINT64_C(100000000)
 #define TICKS 400
 
-static struct fake a, b, c; /* b has the next page, with a lower pid, and a's clock; c has the one after it */
+/* b has the next page, with a lower pid, and a's clock; c has the one after it */
+static struct fake a, b, c;
 static int wanted;
 
 static void want(struct sfid__generator *g) {
@@ -46,8 +48,8 @@ static uint64_t pid_of(int64_t id) { return (uint64_t)id >> 12 & 1023; }
 
 /* ---- wanted ---------------------------------------------------------------- */
 
-/* In each of TICKS ticks, `every` ms apart, this process takes `ours` positions and others take the rest. Returns how often the next
-   page was wanted. */
+/* In each of TICKS ticks, `every` ms apart, this process takes `ours` positions and others take the
+ * rest. Returns how often the next page was wanted. */
 static int used_up(uint64_t every, uint64_t ours, bool may_sleep) {
     begin();
     for (uint64_t i = 0; i < TICKS; i++) {
@@ -63,7 +65,8 @@ static int used_up(uint64_t every, uint64_t ours, bool may_sleep) {
     return wanted;
 }
 
-/* A process that is alone uses up TICKS ticks, with `pause` of them unused after each. Returns how often the next page was wanted. */
+/* A process that is alone uses up TICKS ticks, with `pause` of them unused after each. Returns how
+ * often the next page was wanted. */
 static int used_up_alone(int64_t pause, uint64_t random_start) {
     int64_t ids[4096];
     begin();
@@ -90,7 +93,8 @@ static int used_up_alone_in_batches(void) {
     return wanted;
 }
 
-/* Two calls find the same tick used up, and others take positions between them; and so on in each eleventh tick. */
+/* Two calls find the same tick used up, and others take positions between them; and so on in each
+ * eleventh tick. */
 static int used_up_for_two(void) {
     begin();
     for (int i = 0; i < TICKS; i++) {
@@ -108,12 +112,15 @@ static int used_up_for_two(void) {
 
 static void when_wanted(void) {
     begin_both();
-    ok(atomic_load(&a.g.random) != 0 && atomic_load(&a.g.random) != atomic_load(&b.g.random), "no two processes decide alike");
+    ok(atomic_load(&a.g.random) != 0 && atomic_load(&a.g.random) != atomic_load(&b.g.random),
+       "no two processes decide alike");
     end();
     const int all = used_up(1, 0, true);
-    ok(all > TICKS / 2 - 60 && all < TICKS / 2 + 60, "others use up each tick: wanted in half of them (%d of %d)", all, TICKS);
+    ok(all > TICKS / 2 - 60 && all < TICKS / 2 + 60,
+       "others use up each tick: wanted in half of them (%d of %d)", all, TICKS);
     const int quarter = used_up(1, 1024, true);
-    ok(quarter > TICKS / 4 - 50 && quarter < TICKS / 4 + 50, "a quarter is ours: in a quarter (%d)", quarter);
+    ok(quarter > TICKS / 4 - 50 && quarter < TICKS / 4 + 50, "a quarter is ours: in a quarter (%d)",
+       quarter);
     is_i64(used_up(1, 2048, true), 0, "half is ours: never");
     is_i64(used_up(1, 4096, true), 0, "all is ours: never");
     ok(used_up(10, 0, true) > TICKS / 2 - 60, "every tenth tick is enough");
@@ -133,12 +140,14 @@ static void when_wanted(void) {
     end();
 }
 
-/* A late thread: after its handle's close another process may publish records behind the last one that is mapped here. */
+/* A late thread: after its handle's close another process may publish records behind the last one
+ * that is mapped here. */
 static void only_its_own_record(void) {
     begin();
     atomic_store(&a.page->current, 300);         /* there is none */
     atomic_store(&a.page->resting, SFID__FAILS); /* or what has no window is ready, too */
-    ok(sfid_ready(fake_handle(&a)), "the page has a record that this process has not seen: ready by the one it has");
+    ok(sfid_ready(fake_handle(&a)),
+       "the page has a record that this process has not seen: ready by the one it has");
     for (int i = 0; i < TICKS; i++) {
         fake_set_word(&a, fake_tick(&a) + 1, 0);
         if (fake_next(&a) < 0)
@@ -161,18 +170,20 @@ static void in_a_tick(void) {
     is_u64(atomic_load(&a.g.crowd.mine), mine + 5, "are counted");
     struct sfid__record *r = fake_record(&a);
     atomic_store(&r->hi, START - 1); /* the slow path raises it */
-    ok(fake_next(&a) == first + 7 && fake_try(&a) == first + 8 && sfid_next_n(fake_handle(&a), ids, 5) == 5 &&
-           atomic_load(&r->hi) == START - 1,
+    ok(fake_next(&a) == first + 7 && fake_try(&a) == first + 8 &&
+           sfid_next_n(fake_handle(&a), ids, 5) == 5 && atomic_load(&r->hi) == START - 1,
        "within a tick nothing takes the slow path");
     atomic_store(&a.page->asked_ms, 1);
-    ok(fake_next(&a) == first + 14 && atomic_load(&r->hi) == START, "unless the keeper was asked and has not answered");
+    ok(fake_next(&a) == first + 14 && atomic_load(&r->hi) == START,
+       "unless the keeper was asked and has not answered");
     atomic_store(&a.page->asked_ms, 0);
     atomic_store(&r->hi, START - 1);
     atomic_store(&r->limit, START);
     ok(fake_try(&a) < 0, "or the window is over");
     atomic_store(&r->limit, START + 2);
-    ok(sfid_next_n(fake_handle(&a), ids, 4096) == 4096 && ids[0] == first + 15 && fake_tick_of(&a, ids[4080]) == START &&
-           fake_tick_of(&a, ids[4081]) == START + 1 && pid_of(ids[4080]) == pid_of(first),
+    ok(sfid_next_n(fake_handle(&a), ids, 4096) == 4096 && ids[0] == first + 15 &&
+           fake_tick_of(&a, ids[4080]) == START && fake_tick_of(&a, ids[4081]) == START + 1 &&
+           pid_of(ids[4080]) == pid_of(first),
        "a batch ends with the tick and goes on in the next one");
     end();
 }
@@ -188,7 +199,8 @@ static void is_noted(void) {
     for (int i = 0; i < 3200; i++)
         missing += fake_next(&a) < 0;
     const int64_t counted = (int64_t)(atomic_load(&a.g.crowd.mine) - before);
-    ok(counted > 3200 - 128 && counted < 3200 + 128, "by a sample, 3200 positions count as about as many (%" PRId64 ")", counted);
+    ok(counted > 3200 - 128 && counted < 3200 + 128,
+       "by a sample, 3200 positions count as about as many (%" PRId64 ")", counted);
     end();
     begin_in("45:10:8/1ms");
     const uint64_t none = atomic_load(&a.g.crowd.mine);
@@ -203,13 +215,16 @@ static void above_the_old(void) {
     begin_both();
     const int64_t before = fake_next(&a);
     sfid__draw_move(&a.g, &b.g);
-    is_i64(fake_try(&a), SFID_EAGAIN, "the new page has nothing of a tick that was issued from the old one");
+    is_i64(fake_try(&a), SFID_EAGAIN,
+           "the new page has nothing of a tick that was issued from the old one");
     is_i64(sfid_retry_ms(fake_handle(&a)), 1, "and that lasts until the tick is over");
     const int64_t id = fake_next(&a);
-    ok(id > before && pid_of(id) == 3 && fake_tick_of(&a, id) == START + 1, "then IDs go on there, above");
+    ok(id > before && pid_of(id) == 3 && fake_tick_of(&a, id) == START + 1,
+       "then IDs go on there, above");
     is_i64(a.sleeps, 1, "after one sleep");
     is_i64(fake_next(&a), id + 1, "and on");
-    is_u64(atomic_load(&fake_record(&a)->word), (START << 12) + 1, "nothing more is taken from the old page");
+    is_u64(atomic_load(&fake_record(&a)->word), (START << 12) + 1,
+           "nothing more is taken from the old page");
     sfid__generator_stop(&b.g);
     is_i64(fake_next(&a), SFID_ECLOSED, "until that is closed");
     end();
@@ -225,7 +240,8 @@ static void ahead_of_the_clock(void) {
     sfid__draw_move(&a.g, &b.g);
     is_i64(sfid_retry_ms(fake_handle(&a)), 0, "a process that borrows need not wait");
     int64_t id = fake_next(&a);
-    ok(id > before && pid_of(id) == 3 && fake_tick_of(&a, id) == START + 901, "its IDs go on ahead of the clock, above");
+    ok(id > before && pid_of(id) == 3 && fake_tick_of(&a, id) == START + 901,
+       "its IDs go on ahead of the clock, above");
     ok(fake_next(&a) == id + 1 && a.sleeps == 0, "and on, without a sleep");
     end();
 
@@ -237,7 +253,8 @@ static void ahead_of_the_clock(void) {
     const int64_t same_tick = fake_next(&a);
     sfid__draw_move(&a.g, &b.g);
     id = fake_next(&a);
-    ok(same_tick == before + 1 && id > same_tick && fake_tick_of(&a, id) == START + 501 && a.sleeps == 0,
+    ok(same_tick == before + 1 && id > same_tick && fake_tick_of(&a, id) == START + 501 &&
+           a.sleeps == 0,
        "after a step back, too: above, in the next tick");
     ok(fake_next(&a) == id + 1 && a.sleeps == 0, "and on, without a sleep here either");
     end();
@@ -267,7 +284,8 @@ static void forked_on_the_way(void) {
     end();
 }
 
-/* From page to page, without an ID on the one in between: others use up its ticks, ahead of the clock. */
+/* From page to page, without an ID on the one in between: others use up its ticks, ahead of the
+ * clock. */
 static void twice(void) {
     begin_both();
     fake_open(&c, NULL, SFID_WAIT, 2000, 0);
@@ -300,7 +318,8 @@ static void in_hand(void) {
     a.on_sleep = move_now;
     const uint64_t skipped = atomic_load(&fake_record(&a)->skipped);
     const int64_t id = fake_next(&a);
-    ok(id > before && pid_of(id) == 3, "a position in hand at the move is not issued: the new page may be past it");
+    ok(id > before && pid_of(id) == 3,
+       "a position in hand at the move is not issued: the new page may be past it");
     is_u64(atomic_load(&fake_record(&a)->skipped), skipped + 1, "it counts as skipped");
     end();
 }
@@ -317,7 +336,8 @@ static void with_a_lane(void) {
     const int64_t id = sfid_lane_next(lane);
     ok(id > third && pid_of(id) == 3, "the next one is of the new page");
     const uint64_t word = atomic_load(&fake_record(&b)->word);
-    ok(sfid_lane_next(lane) == id + 1 && atomic_load(&fake_record(&b)->word) == word, "and is used up, too");
+    ok(sfid_lane_next(lane) == id + 1 && atomic_load(&fake_record(&b)->word) == word,
+       "and is used up, too");
     sfid_lane_close(lane);
     end();
     begin_both();
@@ -327,13 +347,15 @@ static void with_a_lane(void) {
     ok(pid_of(fake_next(&a)) == 3, "another call is the first of the new page");
     const int64_t run = sfid_lane_next(lane);
     const uint64_t after = atomic_load(&fake_record(&b)->word);
-    ok(pid_of(run) == 3 && sfid_lane_next(lane) == run + 1 && atomic_load(&fake_record(&b)->word) == after,
+    ok(pid_of(run) == 3 && sfid_lane_next(lane) == run + 1 &&
+           atomic_load(&fake_record(&b)->word) == after,
        "then a lane has its record, and goes on in its run");
     sfid_lane_close(lane);
     end();
 }
 
-/* Who is asked renews at once, and a keeper that has died is replaced: no lease is lost unless nobody does it. */
+/* Who is asked renews at once, and a keeper that has died is replaced: no lease is lost unless
+ * nobody does it. */
 static void at_the_limit(void) {
     begin();
     a.g.half_window = 10;
@@ -341,7 +363,8 @@ static void at_the_limit(void) {
     ok(sfid_ready(fake_handle(&a)) == 1, "at the limit: nobody was asked yet: it is ready");
     is_i64(fake_try(&a), SFID_EAGAIN, "at the limit: and no lease is lost");
     fake_pass_ms(&a, 1900);
-    ok(sfid_ready(fake_handle(&a)) == 1 && fake_try(&a) == SFID_EAGAIN, "at the limit: nor while an answer may come");
+    ok(sfid_ready(fake_handle(&a)) == 1 && fake_try(&a) == SFID_EAGAIN,
+       "at the limit: nor while an answer may come");
     fake_pass_ms(&a, 200);
     is_i64(fake_try(&a), SFID_ELEASE, "at the limit: it is when none comes");
     ok(sfid_ready(fake_handle(&a)) == 0, "at the limit: and nothing is ready");

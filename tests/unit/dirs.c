@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Run and state directory: which one is chosen, how a missing one is made, and which are refused. */
+/* Run and state directory: which one is chosen, how a missing one is made, and which are
+ * refused. */
 #include "host/dirs.h"
 
 #include "support/scene.h"
@@ -44,7 +45,8 @@ static bool chosen(opener *open_it, const char *option, const char *want) {
     struct sfid__dir dir = SFID__DIR_NONE;
     err = (struct sfid__error){.code = 0};
     const int rc = open_it(&dir, option, &err);
-    const bool good = rc == 0 && strcmp(dir.path, want) == 0 && (fcntl(dir.fd, F_GETFD) & FD_CLOEXEC) && mode_of(want) == 0700;
+    const bool good = rc == 0 && strcmp(dir.path, want) == 0 &&
+                      (fcntl(dir.fd, F_GETFD) & FD_CLOEXEC) && mode_of(want) == 0700;
     if (!good)
         diag("%s: rc %d, path %s, %s", want, rc, dir.path ? dir.path : "none", err.text);
     sfid__dir_close(&dir);
@@ -64,7 +66,8 @@ static void by_option_and_environment(opener *open_it, const char *name, const c
     struct sfid__dir none = SFID__DIR_NONE;
     setenv(variable, "", 1);
     is_i64(open_it(&none, NULL, &err), SFID_EINVAL, "%s: %s empty is an error", name, variable);
-    ok(strstr(err.text, variable) && strstr(err.text, "empty"), "%s: which names it: %s", name, err.text);
+    ok(strstr(err.text, variable) && strstr(err.text, "empty"), "%s: which names it: %s", name,
+       err.text);
 
     char want[4200];
     must(chdir(tmp) == 0 && getcwd(want, sizeof want - 20) != NULL, "chdir");
@@ -93,7 +96,8 @@ static void systemd_list(void) {
 
 /* Shared with the child that changes its user and what is mounted. */
 static struct seen {
-    bool mounted, root_run, root_state, empty_run, empty_state, user_run, user_state, parents, user_tmpfs, not_tmpfs;
+    bool mounted, root_run, root_state, empty_run, empty_state, user_run, user_state, parents,
+        user_tmpfs, not_tmpfs;
     int no_home, relative_home;
     char no_home_text[SFID__ERROR_TEXT];
 } * seen;
@@ -126,7 +130,8 @@ static void look_as_user(const char *home) {
 /* In file systems of its own, so that this machine's directories stay as they are. */
 static void look_as_root(void) {
     if (unshare(CLONE_NEWNS) < 0 || mount("none", "/", "none", MS_REC | MS_PRIVATE, "") < 0 ||
-        mount("none", "/dev/shm", "tmpfs", 0, "mode=1777") < 0 || mount("none", "/var/lib", "tmpfs", 0, "mode=0755") < 0)
+        mount("none", "/dev/shm", "tmpfs", 0, "mode=1777") < 0 ||
+        mount("none", "/var/lib", "tmpfs", 0, "mode=0755") < 0)
         return;
     seen->mounted = true;
     setenv("HOME", "/dev/shm/nowhere", 1);
@@ -140,7 +145,8 @@ static void look_as_root(void) {
                      proc = {.fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     seen->user_tmpfs = sfid__dir_is_tmpfs(&dir);
     seen->not_tmpfs = !sfid__dir_is_tmpfs(&proc);
-    if (mkdir("/dev/shm/home", 0700) < 0 || chown("/dev/shm/home", NOBODY, NOBODY) < 0 || setresuid(NOBODY, NOBODY, NOBODY) < 0)
+    if (mkdir("/dev/shm/home", 0700) < 0 || chown("/dev/shm/home", NOBODY, NOBODY) < 0 ||
+        setresuid(NOBODY, NOBODY, NOBODY) < 0)
         return;
     look_as_user("/dev/shm/home");
 }
@@ -161,8 +167,10 @@ static void defaults(void) {
         return;
     }
     if (root) {
-        ok(seen->root_run && seen->root_state, "root: /dev/shm/sfid-0 and /var/lib/sfid, wherever HOME is");
-        ok(seen->empty_run && seen->empty_state, "root: also where the environment has empty names");
+        ok(seen->root_run && seen->root_state,
+           "root: /dev/shm/sfid-0 and /var/lib/sfid, wherever HOME is");
+        ok(seen->empty_run && seen->empty_state,
+           "root: also where the environment has empty names");
         ok(seen->user_tmpfs && seen->not_tmpfs, "a tmpfs is told from what is none");
     } else {
         skip(3, "takes root to be another user");
@@ -175,8 +183,8 @@ static void defaults(void) {
     ok(seen->user_state, "a user: below HOME");
     ok(seen->parents, "a user: what is missing on the way is private, whatever the umask");
     is_i64(seen->no_home, SFID_ESTATE, "a user: without HOME there is none");
-    ok(strstr(seen->no_home_text, "HOME") && strstr(seen->no_home_text, "SFID_STATE_DIR"), "the text tells a way: %s",
-       seen->no_home_text);
+    ok(strstr(seen->no_home_text, "HOME") && strstr(seen->no_home_text, "SFID_STATE_DIR"),
+       "the text tells a way: %s", seen->no_home_text);
     is_i64(seen->relative_home, SFID_ESTATE, "a user: nor with a relative HOME");
 }
 
@@ -186,8 +194,10 @@ static void made(void) {
     struct sfid__dir dir;
     const mode_t mask = umask(0);
     must(mkdir(in_tmp("given"), 0755) == 0, "mkdir");
-    ok(chosen(sfid__dir_open_state, in_tmp("given/a/b/c"), in_tmp("given/a/b/c")), "missing parents are made");
-    ok(mode_of(in_tmp("given/a")) == 0700 && mode_of(in_tmp("given/a/b")) == 0700, "each of them private, whatever the umask");
+    ok(chosen(sfid__dir_open_state, in_tmp("given/a/b/c"), in_tmp("given/a/b/c")),
+       "missing parents are made");
+    ok(mode_of(in_tmp("given/a")) == 0700 && mode_of(in_tmp("given/a/b")) == 0700,
+       "each of them private, whatever the umask");
     ok(mode_of(in_tmp("given")) == 0755, "and the one that was there is as it was");
     umask(mask);
     ok(sfid__dir_open_run(&dir, in_tmp("slash/es//"), &err) == 0, "slashes at the end do no harm");
@@ -198,20 +208,24 @@ static void made(void) {
 static void subdirectories(void) {
     struct sfid__dir in, sub, again;
     must(sfid__dir_open_run(&in, in_tmp("in"), &err) == 0, "open");
-    ok(sfid__dir_open_sub(&sub, &in, "app", &err) == 0 && strcmp(sub.path, in_tmp("in/app")) == 0 && mode_of(sub.path) == 0700,
+    ok(sfid__dir_open_sub(&sub, &in, "app", &err) == 0 && strcmp(sub.path, in_tmp("in/app")) == 0 &&
+           mode_of(sub.path) == 0700,
        "a directory inside one is made");
-    ok(sfid__dir_reopen(&again, sub.path, &err) == 0 && strcmp(again.path, sub.path) == 0, "and opened again by its path");
+    ok(sfid__dir_reopen(&again, sub.path, &err) == 0 && strcmp(again.path, sub.path) == 0,
+       "and opened again by its path");
     sfid__dir_close(&again);
     must(rmdir(sub.path) == 0, "rmdir");
     is_i64(sfid__dir_reopen(&again, sub.path, &err), SFID_ESTATE, "which never makes it");
     sfid__dir_close(&sub);
-    must(symlink(tmp, in_tmp("in/link")) == 0 && mkdir(in_tmp("in/open"), 0700) == 0 && chmod(in_tmp("in/open"), 0770) == 0,
+    must(symlink(tmp, in_tmp("in/link")) == 0 && mkdir(in_tmp("in/open"), 0700) == 0 &&
+             chmod(in_tmp("in/open"), 0770) == 0,
          "what is bad");
-    ok(sfid__dir_open_sub(&sub, &in, "link", &err) == SFID_ESTATE && strstr(err.text, "in/link"), "a link is refused: %s",
-       err.text);
-    ok(sfid__dir_open_sub(&sub, &in, "open", &err) == SFID_ESTATE && strstr(err.text, "in/open"), "and so is an open one: %s",
-       err.text);
-    is_i64(sfid__dir_reopen(&again, in_tmp("in/link"), &err), SFID_ESTATE, "also when they are opened again: a link");
+    ok(sfid__dir_open_sub(&sub, &in, "link", &err) == SFID_ESTATE && strstr(err.text, "in/link"),
+       "a link is refused: %s", err.text);
+    ok(sfid__dir_open_sub(&sub, &in, "open", &err) == SFID_ESTATE && strstr(err.text, "in/open"),
+       "and so is an open one: %s", err.text);
+    is_i64(sfid__dir_reopen(&again, in_tmp("in/link"), &err), SFID_ESTATE,
+           "also when they are opened again: a link");
     is_i64(sfid__dir_reopen(&again, in_tmp("in/open"), &err), SFID_ESTATE, "an open one");
     sfid__dir_close(&in);
 }
@@ -230,7 +244,8 @@ static int open_without_standard(void *unused) {
 }
 
 static void above_standard(void) {
-    is_i64(status_of(spawn(open_without_standard, NULL)), 0, "no directory is opened under a number below 3");
+    is_i64(status_of(spawn(open_without_standard, NULL)), 0,
+           "no directory is opened under a number below 3");
 }
 
 /* ---- bad ones -------------------------------------------------------------- */
@@ -246,8 +261,11 @@ static void refused(const char *name, const char *why) {
     for (int i = 0; i < 2; i++) {
         err = (struct sfid__error){.code = 0};
         const int rc = both[i](&dir, in_tmp(name), &err);
-        ok(rc == SFID_ESTATE && strstr(err.text, shown) && strstr(err.text, why), "%s: \"%s\"", name, err.text);
-        ok(strstr(err.text, i == 0 ? "as run_dir or SFID_RUN_DIR" : "as state_dir or SFID_STATE_DIR"), "which names a way out");
+        ok(rc == SFID_ESTATE && strstr(err.text, shown) && strstr(err.text, why), "%s: \"%s\"",
+           name, err.text);
+        ok(strstr(err.text,
+                  i == 0 ? "as run_dir or SFID_RUN_DIR" : "as state_dir or SFID_STATE_DIR"),
+           "which names a way out");
         if (rc == 0)
             sfid__dir_close(&dir);
     }
@@ -255,9 +273,11 @@ static void refused(const char *name, const char *why) {
 }
 
 static void bad(void) {
-    must(mkdir(in_tmp("bad"), 0700) == 0 && mkdir(in_tmp("bad/group"), 0700) == 0 && chmod(in_tmp("bad/group"), 0770) == 0 &&
-             mkdir(in_tmp("bad/all"), 0700) == 0 && chmod(in_tmp("bad/all"), 01702) == 0 && mkdir(in_tmp("bad/good"), 0700) == 0 &&
-             symlink("good", in_tmp("bad/link")) == 0 && symlink("nowhere", in_tmp("bad/dangling")) == 0,
+    must(mkdir(in_tmp("bad"), 0700) == 0 && mkdir(in_tmp("bad/group"), 0700) == 0 &&
+             chmod(in_tmp("bad/group"), 0770) == 0 && mkdir(in_tmp("bad/all"), 0700) == 0 &&
+             chmod(in_tmp("bad/all"), 01702) == 0 && mkdir(in_tmp("bad/good"), 0700) == 0 &&
+             symlink("good", in_tmp("bad/link")) == 0 &&
+             symlink("nowhere", in_tmp("bad/dangling")) == 0,
          "what is bad");
     const int fd = open(in_tmp("bad/file"), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
     must(fd >= 0, "a file");
@@ -271,9 +291,15 @@ static void bad(void) {
     refused("bad/file", "not a directory");
     refused("bad/file/below", "not a directory");
     if (may_be_another_user()) {
-        must(mkdir(in_tmp("bad/theirs"), 0700) == 0 && chown(in_tmp("bad/theirs"), NOBODY, NOBODY) == 0, "chown");
-        refused("bad/theirs", "belongs to user 65534, not to user 0 who runs this process: user 65534 or root can remove it");
-        must(symlink("good", in_tmp("bad/their-link")) == 0 && lchown(in_tmp("bad/their-link"), NOBODY, NOBODY) == 0, "lchown");
+        must(mkdir(in_tmp("bad/theirs"), 0700) == 0 &&
+                 chown(in_tmp("bad/theirs"), NOBODY, NOBODY) == 0,
+             "chown");
+        refused(
+            "bad/theirs",
+            "belongs to user 65534, not to user 0 who runs this process: user 65534 or root can remove it");
+        must(symlink("good", in_tmp("bad/their-link")) == 0 &&
+                 lchown(in_tmp("bad/their-link"), NOBODY, NOBODY) == 0,
+             "lchown");
         refused("bad/their-link", "user 65534, who owns it, or root can remove it");
     } else {
         skip(10, "takes root to be another user");
@@ -287,8 +313,11 @@ static void bad(void) {
 /* A relative path has no meaning where the working directory is gone. */
 static void gone(void) {
     struct sfid__dir dir;
-    must(mkdir(in_tmp("gone"), 0700) == 0 && chdir(in_tmp("gone")) == 0 && rmdir(in_tmp("gone")) == 0, "a directory that goes");
-    is_i64(sfid__dir_open_run(&dir, "run", &err), SFID_ESTATE, "a working directory that is gone: %s", err.text);
+    must(mkdir(in_tmp("gone"), 0700) == 0 && chdir(in_tmp("gone")) == 0 &&
+             rmdir(in_tmp("gone")) == 0,
+         "a directory that goes");
+    is_i64(sfid__dir_open_run(&dir, "run", &err), SFID_ESTATE,
+           "a working directory that is gone: %s", err.text);
     must(chdir("/") == 0, "chdir");
 }
 
@@ -304,9 +333,11 @@ static int name_in_secure(void) {
     char *given = sfid__dir_name_run("/given", &err);
     const bool both = run || state;
     free(run), free(state);
-    const int rc = both                                                                                      ? NAMED
-                   : given && strcmp(given, "/given") == 0 && strstr(err.text, "rights that its user lacks") ? REFUSED
-                                                                                                             : 9;
+    const int rc =
+        both ? NAMED
+        : given && strcmp(given, "/given") == 0 && strstr(err.text, "rights that its user lacks")
+            ? REFUSED
+            : 9;
     free(given);
     return rc;
 }
@@ -320,9 +351,11 @@ static int run_as_user(void *program) {
 
 static bool copy_of_this(const char *to) {
     static char bytes[ROOM];
-    const int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
+    const int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC),
+              out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0755);
     ssize_t n = 0;
-    while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof bytes)) > 0 && write(out, bytes, (size_t)n) == n)
+    while (in >= 0 && out >= 0 && (n = read(in, bytes, sizeof bytes)) > 0 &&
+           write(out, bytes, (size_t)n) == n)
         ;
     close(in);
     return close(out) == 0 && n == 0 && chown(to, 0, 4) == 0 && chmod(to, 02755) == 0;

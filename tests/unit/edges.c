@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * edges.c - windows at their edge, on a clock that the test moves: the first tick past a limit, a lead that no clock
- * explains, a number in hand, and the run of a lane when its tick, its record or its window has gone.
+ * edges.c - windows at their edge, on a clock that the test moves: the first tick past a limit, a
+ * lead that no clock explains, a number in hand, and the run of a lane when its tick, its record or
+ * its window has gone.
  */
 #include "base/process.h"
 #include "draw/hot.h"
@@ -39,9 +40,11 @@ static void clock_at_the_limit(void) {
     atomic_store(&fake_record(&f)->limit, START + 10);
     fake_pass_ms(&f, 10);
     const uint64_t before = atomic_load(&fake_record(&f)->word);
-    is_i64(fake_try(&f), SFID_ELEASE, "the clock at the limit, the word behind it: no ID of the tick at the limit");
+    is_i64(fake_try(&f), SFID_ELEASE,
+           "the clock at the limit, the word behind it: no ID of the tick at the limit");
     is_u64(atomic_load(&fake_record(&f)->word), before, "and the word stays");
-    is_i64(fake_settle(&f, fake_record(&f), number(START + 10, 0), false), SFID_ELEASE, "nor by a number in hand");
+    is_i64(fake_settle(&f, fake_record(&f), number(START + 10, 0), false), SFID_ELEASE,
+           "nor by a number in hand");
     fake_close(&f);
 }
 
@@ -58,8 +61,8 @@ static void in_hand_at_the_limit(void) {
     fake_open(&f, NULL, SFID_BORROW, 0, 10000);
     atomic_store(&fake_record(&f)->limit, START + 2);
     fake_set_word(&f, START + 2, 1);
-    is_u64(fake_tick_of(&f, fake_settle(&f, fake_record(&f), number(START + 1, 9), false)), START + 1,
-           "borrowing: a number in hand of the window's last tick is issued");
+    is_u64(fake_tick_of(&f, fake_settle(&f, fake_record(&f), number(START + 1, 9), false)),
+           START + 1, "borrowing: a number in hand of the window's last tick is issued");
     is_i64(fake_settle(&f, fake_record(&f), number(START + 2, 0), false), SFID_ELEASE,
            "one of the tick at the limit is not, though it is due");
     fake_close(&f);
@@ -70,7 +73,8 @@ static void word_past_the_limit(void) {
     atomic_store(&fake_record(&f)->limit, START + 2);
     fake_set_word(&f, START + 2, 5);
     const uint64_t before = atomic_load(&fake_record(&f)->word);
-    is_i64(fake_next(&f), SFID_ELEASE, "a word beyond the limit, not due yet: no number is drawn to wait with");
+    is_i64(fake_next(&f), SFID_ELEASE,
+           "a word beyond the limit, not due yet: no number is drawn to wait with");
     is_u64(atomic_load(&fake_record(&f)->word), before, "and the word stays");
     fake_close(&f);
 }
@@ -93,12 +97,16 @@ static bool is_issued(sfid_exhaustion policy, uint64_t max_skew, uint64_t lead, 
 
 static void lead_of_a_damaged_page(void) {
     const uint64_t huge = UINT64_C(1) << 50;
-    ok(is_issued(SFID_WAIT, 0, huge, 1000) && !is_issued(SFID_WAIT, 0, huge, 1001), "a lead above max_ahead counts as max_ahead");
-    ok(is_issued(SFID_BORROW, 0, huge, 1000) && !is_issued(SFID_BORROW, 0, huge, 1001), "when borrowing, too");
+    ok(is_issued(SFID_WAIT, 0, huge, 1000) && !is_issued(SFID_WAIT, 0, huge, 1001),
+       "a lead above max_ahead counts as max_ahead");
+    ok(is_issued(SFID_BORROW, 0, huge, 1000) && !is_issued(SFID_BORROW, 0, huge, 1001),
+       "when borrowing, too");
     ok(is_issued(SFID_WAIT, 3000, huge, 3000) && !is_issued(SFID_WAIT, 3000, huge, 3001),
        "or as max_skew, where the store's clock may be further ahead");
-    ok(is_issued(SFID_WAIT, 500, huge, 1000) && !is_issued(SFID_WAIT, 500, huge, 1001), "and the larger of the two counts");
-    ok(is_issued(SFID_WAIT, 0, 700, 700) && !is_issued(SFID_WAIT, 0, 700, 701), "a smaller lead counts as it is");
+    ok(is_issued(SFID_WAIT, 500, huge, 1000) && !is_issued(SFID_WAIT, 500, huge, 1001),
+       "and the larger of the two counts");
+    ok(is_issued(SFID_WAIT, 0, 700, 700) && !is_issued(SFID_WAIT, 0, 700, 701),
+       "a smaller lead counts as it is");
 }
 
 /* ---- the inline form's number in hand --------------------------------------- */
@@ -108,12 +116,15 @@ static void in_hand_of_the_inline_form(void) {
     struct sfid__record *r = fake_record(&f);
     fake_set_word(&f, START + 1, 1);
     const int64_t id = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 0));
-    is_i64(id, sfid__compose(r, number(START + 1, 0)), "inline: the number in hand is the one that is issued");
+    is_i64(id, sfid__compose(r, number(START + 1, 0)),
+           "inline: the number in hand is the one that is issued");
     is_i64(f.slept_ns, 1000000, "inline: when its tick has begun");
     sfid__record_close(r);
     fake_switch(&f, 9, 0, f.g.end);
-    const int64_t newer = sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 2) | SFID__CLOSED);
-    ok(pid_of(newer) == 9 && newer > id, "inline: a number of a closed record is dropped for one of the newer");
+    const int64_t newer =
+        sfid__next_in_hand(fake_handle(&f), r, number(START + 1, 2) | SFID__CLOSED);
+    ok(pid_of(newer) == 9 && newer > id,
+       "inline: a number of a closed record is dropped for one of the newer");
     is_i64(fake_try(&f), newer + 1, "inline: which is taken then");
     fake_close(&f);
 }
@@ -123,9 +134,11 @@ static void both_paths(void) {
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
     fake_pass_ms(&f, 5); /* the slow path has to move the word */
     const int64_t first = fake_try(&f);
-    is_i64(first, sfid__compose(fake_record(&f), number(START + 5, 0)), "a new tick begins with its first number");
+    is_i64(first, sfid__compose(fake_record(&f), number(START + 5, 0)),
+           "a new tick begins with its first number");
     is_i64(fake_try(&f), first + 1, "slow path and hot path go on where the other stopped");
-    ok(sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + 2 && ids[2] == first + 4 && fake_try(&f) == first + 5,
+    ok(sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + 2 && ids[2] == first + 4 &&
+           fake_try(&f) == first + 5,
        "and so does a batch between the two");
     fake_close(&f);
 }
@@ -136,7 +149,8 @@ static void lane_of_pid_lowest(int64_t first, int64_t step) {
     if (sfid_lane_open(&lane, fake_handle(&f)) != 0)
         bail("no lane");
     const uint64_t before = sfid__record_issued(r);
-    ok(sfid_lane_next(lane) == first && sfid_lane_next(lane) == first + step && sfid_lane_next(lane) == first + 2 * step,
+    ok(sfid_lane_next(lane) == first && sfid_lane_next(lane) == first + step &&
+           sfid_lane_next(lane) == first + 2 * step,
        "a lane of a layout with the pid lowest");
     sfid_lane_close(lane);
     is_u64(sfid__record_issued(r), before + 3, "and has issued three");
@@ -151,8 +165,8 @@ static void pid_lowest(void) {
     f.records = 0;
     sfid__generator_start(&f.g, fake_switch(&f, 7, fake_tick(&f) << f.g.layout.seq_bits, f.g.end));
     const int64_t step = INT64_C(1) << f.g.layout.seq_shift, first = fake_try(&f);
-    ok(step > 1 && sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + step && ids[1] == first + 2 * step &&
-           pid_of(ids[2]) == 7,
+    ok(step > 1 && sfid_next_n(fake_handle(&f), ids, 3) == 3 && ids[0] == first + step &&
+           ids[1] == first + 2 * step && pid_of(ids[2]) == 7,
        "a batch of a layout with the pid lowest");
     lane_of_pid_lowest(ids[2] + step, step);
     f.g.exhaustion = SFID_FAIL;
@@ -181,7 +195,8 @@ static void closed_meanwhile(void) {
     sfid__record_close(fake_record(&f));
     fake_switch(&f, 9, 0, f.g.end);
     f.clock.now = close_on_look;
-    is_i64(sfid_try_next(fake_handle(&f)), SFID_ECLOSED, "a handle closed meanwhile stays closed, though there is a newer record");
+    is_i64(sfid_try_next(fake_handle(&f)), SFID_ECLOSED,
+           "a handle closed meanwhile stays closed, though there is a newer record");
     is_i64(sfid_pid(fake_handle(&f)), SFID_ECLOSED, "for good");
     fake_close(&f);
 }
@@ -201,11 +216,13 @@ static void numbers(void) {
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
     sfid__generator_widen(&f.g);
     sfid__generator_start(&f.g, fake_record(&f));
-    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) && call.n == number(START, 0),
+    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) &&
+           call.n == number(START, 0),
        "a number is told with its record");
     call = (struct sfid__call){.n = 0};
     fake_pass_ms(&f, 5);
-    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) && call.n == number(START + 5, 0),
+    ok(sfid__next_number(&f.g, false, &call) == 0 && call.from == fake_record(&f) &&
+           call.n == number(START + 5, 0),
        "so is the first of a tick");
     fake_close(&f);
 }
@@ -223,11 +240,11 @@ static void not_started(void) {
         if (kind & 2)
             sfid__generator_share(g);
         const bool wide = kind & 1, shared = kind & 2;
-        ok(sfid__is_closed(g) && sfid__is_wide(g) == wide && g->shared == shared, "%s%s: closed before it is started",
-           wide ? "wide" : "narrow", shared ? ", shared" : "");
+        ok(sfid__is_closed(g) && sfid__is_wide(g) == wide && g->shared == shared,
+           "%s%s: closed before it is started", wide ? "wide" : "narrow", shared ? ", shared" : "");
         struct sfid__record *hot = atomic_load(wide ? &g->wide_record : &g->record);
-        ok(hot == (shared ? &sfid__shared_only : &sfid__no_record), "%s: and its hot path finds a closed record",
-           wide ? "wide" : "narrow");
+        ok(hot == (shared ? &sfid__shared_only : &sfid__no_record),
+           "%s: and its hot path finds a closed record", wide ? "wide" : "narrow");
         free(g);
     }
 }
@@ -240,7 +257,8 @@ static sfid_lane *lane_begin(sfid_exhaustion policy, int64_t *first) {
     fake_open(&f, NULL, policy, 0, 10000);
     need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
     *first = sfid_lane_next(lane);
-    is_u64(sfid__record_position(fake_record(&f)), number(START, RUN), "a lane takes a run of %d", RUN);
+    is_u64(sfid__record_position(fake_record(&f)), number(START, RUN), "a lane takes a run of %d",
+           RUN);
     return lane;
 }
 
@@ -257,7 +275,8 @@ static void lane_over_a_pid_change(void) {
     sfid_lane *lane = lane_begin(SFID_WAIT, &first);
     const struct sfid__record *old = fake_record(&f);
     is_i64(sfid_lane_next(lane), first + 1, "and hands it out");
-    struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end); /* the pid is lost, another one is had: from the next tick on */
+    /* the pid is lost, another one is had: from the next tick on */
+    struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end);
     sfid__generator_start(&f.g, r);
     const int64_t id = sfid_lane_next(lane);
     ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 9 && p.tick >= r->floor && id > first + 1,
@@ -270,14 +289,16 @@ static void lane_at_the_limit(void) {
     int64_t first;
     sfid_lane *lane = lane_begin(SFID_WAIT, &first);
     atomic_store(&fake_record(&f)->limit, START);
-    is_i64(sfid_lane_next(lane), SFID_ELEASE, "a run in a tick that may not be issued any more gives nothing");
+    is_i64(sfid_lane_next(lane), SFID_ELEASE,
+           "a run in a tick that may not be issued any more gives nothing");
     lane_end(lane);
     lane = lane_begin(SFID_WAIT, &first);
     atomic_store(&fake_record(&f)->limit, START + 1);
     is_i64(sfid_lane_next(lane), first + 1, "in the last tick of a window a run goes on");
     fake_pass_ms(&f, 1);
     is_i64(sfid_lane_next(lane), SFID_ELEASE, "and ends with it");
-    is_u64(issued(fake_record(&f)), 2, "its rest is dropped then, whether or not there is a new run");
+    is_u64(issued(fake_record(&f)), 2,
+           "its rest is dropped then, whether or not there is a new run");
     fake_step_ms(&f, -1);
     const int64_t id = sfid_lane_next(lane);
     is_i64(id, first + RUN, "a clock that steps back does not bring it back");
@@ -291,15 +312,18 @@ static void lane_ahead_of_the_clock(void) {
     fake_pass_ms(&f, 1);
     const int64_t a = sfid_lane_next(lane), b = sfid_lane_next(lane);
     is_u64(fake_tick_of(&f, a), START + 3, "borrowing: a run of a tick ahead of the clock");
-    ok(b == a + 1 && sfid_lane_next(lane) == a + 2, "each of its numbers is looked at by itself, and none is left out");
+    ok(b == a + 1 && sfid_lane_next(lane) == a + 2,
+       "each of its numbers is looked at by itself, and none is left out");
     const struct sfid__record *old = fake_record(&f);
     const uint64_t before = issued(old);
     fake_switch(&f, 9, 0, f.g.end);
     atomic_store(&f.page->records[0].limit, START + 3);
     const int64_t id = sfid_lane_next(lane);
-    ok(pid_of(id) == 9 && id > b, "its record closed, and it past the limit: one of the newer record");
+    ok(pid_of(id) == 9 && id > b,
+       "its record closed, and it past the limit: one of the newer record");
     is_i64(sfid_lane_next(lane), id + 1, "and the lane goes on with the newer record");
-    ok(before - issued(old) >= RUN - 4, "and the rest of the run is not counted as issued (%d)", (int)(before - issued(old)));
+    ok(before - issued(old) >= RUN - 4, "and the rest of the run is not counted as issued (%d)",
+       (int)(before - issued(old)));
     lane_end(lane);
 }
 
@@ -323,7 +347,8 @@ static void lane_without_the_table(void) {
         wrong += id != last + 1;
         last = id;
     }
-    ok(wrong == 0 && readings == 4 * RUN - 1, "the clock is not looked at for another run of the tick (%d readings)", readings);
+    ok(wrong == 0 && readings == 4 * RUN - 1,
+       "the clock is not looked at for another run of the tick (%d readings)", readings);
     lane_end(lane);
 }
 
@@ -333,7 +358,9 @@ static void lanes_share_a_tick(void) {
     unsigned twice = 0, outside = 0;
     sfid_lane *lanes[2] = {NULL, NULL};
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
-    need(sfid_lane_open(&lanes[0], fake_handle(&f)) == 0 && sfid_lane_open(&lanes[1], fake_handle(&f)) == 0, "no lane");
+    need(sfid_lane_open(&lanes[0], fake_handle(&f)) == 0 &&
+             sfid_lane_open(&lanes[1], fake_handle(&f)) == 0,
+         "no lane");
     const int64_t first = sfid__compose(fake_record(&f), number(START, 0));
     for (int i = 0; i < 4 * RUN; i++) {
         const int64_t at = sfid_lane_next(lanes[i % 2]) - first;
@@ -344,11 +371,13 @@ static void lanes_share_a_tick(void) {
         twice += seen[at];
         seen[at] = true;
     }
-    ok(twice == 0 && outside == 0, "all numbers of a run go out, each once (%u twice, %u others)", twice, outside);
+    ok(twice == 0 && outside == 0, "all numbers of a run go out, each once (%u twice, %u others)",
+       twice, outside);
     is_i64(sfid_lane_next(lanes[0]), first + 4 * RUN, "then the next run begins");
     sfid_lane_close(lanes[0]);
     sfid_lane_close(lanes[1]);
-    is_u64(issued(fake_record(&f)), 4 * RUN + 1, "the rest of a closed lane is not counted as issued");
+    is_u64(issued(fake_record(&f)), 4 * RUN + 1,
+           "the rest of a closed lane is not counted as issued");
     fake_close(&f);
 }
 
@@ -357,7 +386,8 @@ static void lane_of_a_short_sequence(void) {
     fake_open(&f, "41:10:3/1ms", SFID_WAIT, 0, 10000);
     need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
     const int64_t first = sfid_lane_next(lane);
-    is_i64(sfid_lane_next(lane), first + 1, "a lane of a short sequence takes one number at a time");
+    is_i64(sfid_lane_next(lane), first + 1,
+           "a lane of a short sequence takes one number at a time");
     is_u64(sfid__record_position(fake_record(&f)), (uint64_t)START << 3 | 2, "and no more");
     sfid_lane_close(lane);
     fake_close(&f);
@@ -412,7 +442,8 @@ static void lanes_open_and_close(void) {
     fake_open(&f, NULL, SFID_WAIT, 0, 0);
     is_i64(sfid_lane_open(NULL, fake_handle(&f)), SFID_EINVAL, "a lane has to go somewhere");
     lane = (sfid_lane *)(void *)&f;
-    ok(sfid_lane_open(&lane, NULL) == SFID_EINVAL && lane == NULL, "and come from somewhere, or there is none");
+    ok(sfid_lane_open(&lane, NULL) == SFID_EINVAL && lane == NULL,
+       "and come from somewhere, or there is none");
     for (int i = 0; i < 2048; i++) {
         if (i == 1024)
             before = mapped();
@@ -425,7 +456,8 @@ static void lanes_open_and_close(void) {
     fake_close(&f);
 }
 
-/* What is left of a run must not reach a forked child: where the kernel wipes no memory on fork, a run is one number. */
+/* What is left of a run must not reach a forked child: where the kernel wipes no memory on fork, a
+ * run is one number. */
 static void lanes_with_runs(void) {
     void *page = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     const bool wipes = page != MAP_FAILED && sfid__process_wipes(page, 65536);

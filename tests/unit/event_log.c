@@ -36,10 +36,13 @@ static void test_lines(void) {
     const sfid_event no_app = {SFID_EVENT_NOT_TMPFS, 0, 3, 0, "slow", NULL};
     const sfid_event later = {(sfid_event_kind)SFID_EVENT_KINDS, 0, 3, 0, "new", "orders"};
     is_str(written(NULL, &lost), "sfid: LOST: pid 3 of app \"orders\": it is gone\n", "a line");
-    is_str(written(name, &lost), "billing: LOST: pid 3 of app \"orders\": it is gone\n", "with a name");
-    is_str(written(NULL, &nobody), "sfid: DISCONNECTED: app \"orders\": no answer\n", "without a pid");
+    is_str(written(name, &lost), "billing: LOST: pid 3 of app \"orders\": it is gone\n",
+           "with a name");
+    is_str(written(NULL, &nobody), "sfid: DISCONNECTED: app \"orders\": no answer\n",
+           "without a pid");
     is_str(written(NULL, &no_app), "sfid: NOT_TMPFS: slow\n", "without an app");
-    is_str(written(NULL, &later), "sfid: EVENT: pid 3 of app \"orders\": new\n", "of a kind that is not known");
+    is_str(written(NULL, &later), "sfid: EVENT: pid 3 of app \"orders\": new\n",
+           "of a kind that is not known");
 }
 
 /* A line of more than a kilobyte. */
@@ -49,7 +52,8 @@ static void test_long_line(void) {
     const sfid_event big = {SFID_EVENT_LOST, 0, 3, 0, text, "orders"};
     written(NULL, &big);
     const size_t len = strlen(got);
-    ok(len > 1000 && len <= 1024 && strchr(got, '\n') == got + len - 1, "a long one is cut off, and is one line: %zu bytes", len);
+    ok(len > 1000 && len <= 1024 && strchr(got, '\n') == got + len - 1,
+       "a long one is cut off, and is one line: %zu bytes", len);
 }
 
 /* ---- where nobody takes it --------------------------------------------------------- */
@@ -118,7 +122,8 @@ void __syslog_chk(int level, int flag, const char *fmt, ...) {
     va_end(args);
 }
 
-static void logged(void *user, const sfid_event *event, int level, const char *line, const char *what) {
+static void logged(void *user, const sfid_event *event, int level, const char *line,
+                   const char *what) {
     sfid_event_to_syslog(user, event);
     is_i64(level_heard, level, "%s: its level", what);
     is_str(line_heard, line, "%s: its line", what);
@@ -129,7 +134,8 @@ static void test_syslog(void) {
     const sfid_event leased = {SFID_EVENT_LEASED, 0, 3, 0, "100 % sure", "orders"};
     const sfid_event later = {(sfid_event_kind)SFID_EVENT_KINDS, 0, 3, 0, "new", NULL};
     logged(NULL, &lost, LOG_WARNING, "LOST: pid 3 of app \"orders\": it is gone", "a loss");
-    logged(name, &lost, LOG_WARNING, "billing: LOST: pid 3 of app \"orders\": it is gone", "with a name");
+    logged(name, &lost, LOG_WARNING, "billing: LOST: pid 3 of app \"orders\": it is gone",
+           "with a name");
     logged(NULL, &leased, LOG_INFO, "LEASED: pid 3 of app \"orders\": 100 % sure", "a lease");
     logged(NULL, &later, LOG_NOTICE, "EVENT: new", "of a kind that is not known");
 }

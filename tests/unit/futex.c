@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the kernel has no wide form. */
+/* A wait on a word: it lasts as long as it was told, whatever the width of time_t, and where the
+ * kernel has no wide form. */
 #include "base/futex.h"
 
 #include "base/clock.h"
@@ -12,7 +13,8 @@ static _Atomic uint32_t word;
 
 static struct { struct took some_ms, over_a_second; /* of a child as well */ } * waited;
 
-/* Nobody wakes it: so a wait that ends early did not understand its time. A signal would, and there is none. */
+/* Nobody wakes it: so a wait that ends early did not understand its time. A signal would, and there
+ * is none. */
 static struct took wait_ms(int64_t ms) {
     const int64_t begin = tap_now_ms();
     sfid__futex_wait(&word, SFID__FUTEX_SHARED, 0, ms);
@@ -59,7 +61,8 @@ static int waits_in_child(void *error) {
 }
 
 static void waits_without(uint32_t error, const char *name) {
-    is_i64(status_of(spawn(waits_in_child, &error)), 0, "it waits where SYS_futex_time64 fails with %s", name);
+    is_i64(status_of(spawn(waits_in_child, &error)), 0,
+           "it waits where SYS_futex_time64 fails with %s", name);
     have_lasted(name);
 }
 
@@ -76,7 +79,8 @@ int main(void) {
     waits_without(ENOSYS, "ENOSYS");
     waits_without(EPERM, "EPERM");
 
-    is_i64(status_of(spawn(sleeps_in_child, NULL)), 0, "the clock sleeps where clock_nanosleep fails, and keeps errno");
+    is_i64(status_of(spawn(sleeps_in_child, NULL)), 0,
+           "the clock sleeps where clock_nanosleep fails, and keeps errno");
     lasted(waited->some_ms, 60 - 1, "for as long as it was told");
 
     sfid__futex_wait(&word, SFID__FUTEX_SHARED, 7, INT64_MAX);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What sfid decode --guess says of IDs whose layout this test knows: Discord's of many ages, epochs from 2010 to 2026 with and
- * without a known time, random numbers, counters, few IDs, mixtures. Each row of the table is written as a comment. An answer is
- * the first line of the output. It counts as certain if the status is 0; a certain answer has to be right.
+ * What sfid decode --guess says of IDs whose layout this test knows: Discord's of many ages, epochs
+ * from 2010 to 2026 with and without a known time, random numbers, counters, few IDs, mixtures.
+ * Each row of the table is written as a comment. An answer is the first line of the output. It
+ * counts as certain if the status is 0; a certain answer has to be right.
  */
 #include "guess_scene.h"
 
 #include <stdarg.h>
 
-/* ---- judging ----------------------------------------------------------------------------------- */
+/* ---- judging
+ * ----------------------------------------------------------------------------------- */
 
 static struct { unsigned rows, family, named, silent; /* silent: certain, and wrong */ } tally;
 
@@ -22,15 +24,16 @@ static bool is_family(const sfid_layout *l) {
         strcpy(open, strncmp(text, "sonyflake", 9) == 0 ? "" : "@0");
     else if (strchr(text, '?'))
         *strchr(text, '?') = '\0';
-    return sfid_layout_parse(text, &first) == 0 && first.time_shift == l->time_shift && first.unit_ms == l->unit_ms &&
-           first.pid_shift == l->pid_shift && first.seq_shift == l->seq_shift && first.max_pid == l->max_pid &&
+    return sfid_layout_parse(text, &first) == 0 && first.time_shift == l->time_shift &&
+           first.unit_ms == l->unit_ms && first.pid_shift == l->pid_shift &&
+           first.seq_shift == l->seq_shift && first.max_pid == l->max_pid &&
            first.max_seq == l->max_seq;
 }
 
 static bool is_named(const sfid_layout *l, int64_t within) {
     sfid_layout first;
-    return is_family(l) && sfid_layout_parse(got.first, &first) == 0 && first.epoch_ms - l->epoch_ms <= within &&
-           l->epoch_ms - first.epoch_ms <= within;
+    return is_family(l) && sfid_layout_parse(got.first, &first) == 0 &&
+           first.epoch_ms - l->epoch_ms <= within && l->epoch_ms - first.epoch_ms <= within;
 }
 
 static void row(const sfid_layout *l, int64_t within, const char *fmt, ...) TAP_PRINTF(3, 4);
@@ -56,11 +59,14 @@ static void begin_rows(void) { memset(&tally, 0, sizeof tally); }
 
 static void end_rows(const char *name, unsigned family_percent, unsigned named_percent) {
     is_u64(tally.silent, 0, "%s: no wrong answer without a word", name);
-    ok(tally.family * 100 >= tally.rows * family_percent, "%s: the family is right in %u of %u", name, tally.family, tally.rows);
-    ok(tally.named * 100 >= tally.rows * named_percent, "%s: certain and right in %u of %u", name, tally.named, tally.rows);
+    ok(tally.family * 100 >= tally.rows * family_percent, "%s: the family is right in %u of %u",
+       name, tally.family, tally.rows);
+    ok(tally.named * 100 >= tally.rows * named_percent, "%s: certain and right in %u of %u", name,
+       tally.named, tally.rows);
 }
 
-/* ---- the table ------------------------------------------------------------------------------------ */
+/* ---- the table
+ * ------------------------------------------------------------------------------------ */
 
 static void discord(void) {
     static const int ages[] = {0, 2, 8, 35, 95, 200, 370, 800};
@@ -73,7 +79,8 @@ static void discord(void) {
             ask(knowns, 500, true);
             row(&l, 0, "discord, %d days old, %d known", ages[i], knowns);
             if (i == 0 && knowns == 0)
-                ok(got.status == 0 && strcmp(got.first, "discord") == 0, "Discord's IDs of this hour are known");
+                ok(got.status == 0 && strcmp(got.first, "discord") == 0,
+                   "Discord's IDs of this hour are known");
         }
         end_rows("Discord", 95, knowns ? 98 : 12);
     }
@@ -101,20 +108,23 @@ static void epochs(void) {
                 ids.count = 0;
                 make(&l, NOW - days * DAY - HOUR, 1000, MOST, FEW);
                 ask(knowns, 500, i % 2);
-                row(&l, 0, "%s of %d-%s, %d days old, %d known", shapes[s], 2010 + i / 2, i % 2 ? "07" : "01", (int)days, knowns);
+                row(&l, 0, "%s of %d-%s, %d days old, %d known", shapes[s], 2010 + i / 2,
+                    i % 2 ? "07" : "01", (int)days, knowns);
             }
             end_rows(shapes[s], 95, knowns ? 98 : 0);
         }
 }
 
-/* Whatever the makers do with pids and sequences; epochs that are no round time; rows in batches. */
+/* Whatever the makers do with pids and sequences; epochs that are no round time; rows in
+ * batches. */
 static void habits_of_makers(void) {
     for (int knowns = 0; knowns <= 2; knowns++)
         for (enum habit habit = FEW; habit < HABITS; habit++) {
             begin_rows();
             for (size_t s = 0; s < COUNT(shapes); s++)
                 for (int i = 0; i < 4; i++) {
-                    const int64_t epoch = half_year(0) + (int64_t)rnd(16 * 365) * DAY + (int64_t)rnd((uint64_t)DAY) - HOUR;
+                    const int64_t epoch = half_year(0) + (int64_t)rnd(16 * 365) * DAY +
+                                          (int64_t)rnd((uint64_t)DAY) - HOUR;
                     const sfid_layout l = layout_of(shapes[s], epoch);
                     ids.count = 0;
                     make(&l, NOW - HOUR - (int64_t)rnd(20) * DAY, 1000, MOST, habit);
@@ -156,7 +166,8 @@ static void no_layout(void) {
     end_rows("random numbers", 0, 0);
 }
 
-/* IDs of two layouts whose numbers lie among one another, of some days; with a time known of the first. */
+/* IDs of two layouts whose numbers lie among one another, of some days; with a time known of the
+ * first. */
 static void overlaps(void) {
     static const int shares[] = {10, 50, 80};
     unsigned told = 0;
@@ -167,7 +178,8 @@ static void overlaps(void) {
                 const sfid_layout one = layout_of(shapes[a], half_year(20));
                 sfid_layout two = layout_of(shapes[b], 0);
                 const int64_t from = NOW - 40 * DAY;
-                const uint64_t first = compose(&one, from, 0, 0), last = compose(&one, from + 30 * DAY, 0, 0);
+                const uint64_t first = compose(&one, from, 0, 0),
+                               last = compose(&one, from + 30 * DAY, 0, 0);
                 const int64_t begin = (int64_t)(first >> two.time_shift) * two.unit_ms;
                 const int64_t length = (int64_t)((last - first) >> two.time_shift) * two.unit_ms;
                 if ((first >> two.time_shift) > two.max_tick || length == 0 || length > 300 * DAY)
@@ -175,9 +187,11 @@ static void overlaps(void) {
                 ids.count = 0;
                 make(&one, from, 2 * 30 * DAY / 1000, 1000, FEW);
                 two.epoch_ms = NOW - 310 * DAY - begin;
-                make(&two, NOW - 310 * DAY, 2 * length / (10 * shares[i]), (size_t)(10 * shares[i]), FEW);
+                make(&two, NOW - 310 * DAY, 2 * length / (10 * shares[i]), (size_t)(10 * shares[i]),
+                     FEW);
                 ask(1, 0, true);
-                row(&one, 0, "%s, %d %% of %s among them, 1 known", shapes[a], shares[i] * 100 / (100 + shares[i]), shapes[b]);
+                row(&one, 0, "%s, %d %% of %s among them, 1 known", shapes[a],
+                    shares[i] * 100 / (100 + shares[i]), shapes[b]);
                 told += got.said[0] != '\0';
             }
     end_rows("overlaps", 80, 0);
@@ -189,7 +203,8 @@ static void make_both(const sfid_layout *l, uint64_t busy_seq) {
     for (size_t i = 0; i < 1000; i++) {
         const int64_t ms = NOW - 20 * DAY + (int64_t)i * 500;
         ids.ms[ids.count] = ms;
-        ids.id[ids.count++] = i % 2 ? compose(l, ms, rnd(4), rnd(busy_seq)) : compose(l, ms, 4 + rnd(28), 0);
+        ids.id[ids.count++] =
+            i % 2 ? compose(l, ms, rnd(4), rnd(busy_seq)) : compose(l, ms, 4 + rnd(28), 0);
     }
 }
 
@@ -203,11 +218,13 @@ static void processes_of_two_habits(void) {
         make_both(&l, l.max_seq < 1000 ? l.max_seq + 1 : 1000);
         ask_of(alike, 1);
         row(&l, 0, "%s, busy and idle processes, 1 known", shapes[s]);
-        ok(strstr(got.said, "the IDs are of two kinds") && strstr(got.said, "one layout explains both"), "it is told: %s",
-           got.said);
+        ok(strstr(got.said, "the IDs are of two kinds") &&
+               strstr(got.said, "one layout explains both"),
+           "it is told: %s", got.said);
         ask_of(alike, 2);
         row(&l, 0, "%s, busy and idle processes, 2 known of one kind", shapes[s]);
-        ok(strstr(got.said, "the IDs are of two kinds") != NULL, "also if both known are of one kind");
+        ok(strstr(got.said, "the IDs are of two kinds") != NULL,
+           "also if both known are of one kind");
         ask_of(each, 2);
         row(&l, 0, "%s, busy and idle processes, 1 known of each kind", shapes[s]);
         is_str(got.said, "", "but not if a time of each kind is known");
@@ -215,7 +232,8 @@ static void processes_of_two_habits(void) {
     end_rows("habits of processes", 100, 100);
 }
 
-/* IDs of two layouts: of this hour, of a dump, with an epoch that has no name; with a time known of one of them. */
+/* IDs of two layouts: of this hour, of a dump, with an epoch that has no name; with a time known of
+ * one of them. */
 static void mixtures(void) {
     static const struct {
         const char *layout;
@@ -239,14 +257,16 @@ static void mixtures(void) {
                 make(&one, NOW - HOUR - part[a].days * DAY, 1000, 500 + rnd(1000), FEW);
                 make(&two, NOW - HOUR - part[b].days * DAY, 1000, 500 + rnd(1000), FEW);
                 ask(knowns, 500, true);
-                row(NULL, 0, "%s@%lld -%d, %s@%lld -%d, %d known", part[a].layout, (long long)part[a].epoch_ms, (int)part[a].days,
-                    part[b].layout, (long long)part[b].epoch_ms, (int)part[b].days, knowns);
+                row(NULL, 0, "%s@%lld -%d, %s@%lld -%d, %d known", part[a].layout,
+                    (long long)part[a].epoch_ms, (int)part[a].days, part[b].layout,
+                    (long long)part[b].epoch_ms, (int)part[b].days, knowns);
             }
         end_rows("mixtures", 0, 0);
     }
 }
 
-/* ---- what decides, at both sides of its limit ------------------------------------------------------ */
+/* ---- what decides, at both sides of its limit
+ * ------------------------------------------------------ */
 
 enum { WHOLE = 99, DATE = 10 };
 
@@ -273,20 +293,27 @@ static void known_times(const sfid_layout *own) {
     for (size_t i = 0; i < ids.count; i++)
         ids.id[i] ^= rnd(UINT64_C(1) << 22);
     ask_off(0, -1, WHOLE);
-    ok(got.status == 3 && strstr(got.said, "a tie: "), "where pids and sequences are random, families tie: %s", got.said);
+    ok(got.status == 3 && strstr(got.said, "a tie: "),
+       "where pids and sequences are random, families tie: %s", got.said);
 
     ids.count = 0;
     make(own, NOW - 20 * DAY, 1000000, 500, FEW);
     ask_off(0, 0, WHOLE);
-    ok(got.status == 0 && is_named(own, 0), "two exact times give an epoch that is no round time: %s", got.first);
-    ok(strstr(got.out, "by the known times the epoch is 2020-01-06T00:20:34.567Z, or up to 00:00:02 off"), "and how sure it is");
+    ok(got.status == 0 && is_named(own, 0),
+       "two exact times give an epoch that is no round time: %s", got.first);
+    ok(strstr(got.out,
+              "by the known times the epoch is 2020-01-06T00:20:34.567Z, or up to 00:00:02 off"),
+       "and how sure it is");
     ask_off(20 * SECOND, 0, WHOLE);
-    ok(got.status == 3 && strstr(got.said, "leave the epoch open"), "a row that was written late leaves it open: %s", got.said);
+    ok(got.status == 3 && strstr(got.said, "leave the epoch open"),
+       "a row that was written late leaves it open: %s", got.said);
     ask_off(0, -1, DATE);
-    ok(got.status == 3 && strstr(got.said, "12:00:02 either way; give a more exact one"), "so does a date: %s", got.said);
+    ok(got.status == 3 && strstr(got.said, "12:00:02 either way; give a more exact one"),
+       "so does a date: %s", got.said);
     ok(is_family(own), "of the right widths");
     ask_off(2 * HOUR + DAY, 0, WHOLE);
-    ok(got.status == 3 && strstr(got.said, "no layout gives the known IDs their times"), "times that do not agree: %s", got.said);
+    ok(got.status == 3 && strstr(got.said, "no layout gives the known IDs their times"),
+       "times that do not agree: %s", got.said);
 }
 
 /* A round epoch is taken for one, another zone's time is not. */
@@ -304,11 +331,13 @@ static void round_epochs(const sfid_layout *own) {
     static const int64_t zones[] = {2 * HOUR, -HOUR * 11 / 2};
     for (size_t i = 0; i < COUNT(zones); i++) {
         const char *names[] = {"twitter", "discord"};
-        const sfid_layout l = layout_of(names[i], i == 0 ? INT64_C(1288834974657) : INT64_C(1420070400000));
+        const sfid_layout l =
+            layout_of(names[i], i == 0 ? INT64_C(1288834974657) : INT64_C(1420070400000));
         ids.count = 0;
         make(&l, NOW - 20 * DAY, 1000000, 500, FEW);
         ask_off(zones[i], -1, WHOLE);
-        ok(got.status == 3 && strstr(got.said, names[i]) && strstr(got.said, i == 0 ? "02:00:00 after" : "05:30:00 before"),
+        ok(got.status == 3 && strstr(got.said, names[i]) &&
+               strstr(got.said, i == 0 ? "02:00:00 after" : "05:30:00 before"),
            "a known time whose zone is wrong: %s", got.said);
     }
 
@@ -316,7 +345,8 @@ static void round_epochs(const sfid_layout *own) {
     ids.count = 0;
     make(&round, NOW - 20 * DAY, 1000000, 500, FEW);
     ask_off(0, -1, WHOLE);
-    ok(got.status == 0 && is_named(&round, 0), "a midnight in UTC, 11 hours after Kestrel's, is an epoch: %s", got.first);
+    ok(got.status == 0 && is_named(&round, 0),
+       "a midnight in UTC, 11 hours after Kestrel's, is an epoch: %s", got.first);
 }
 
 static void odd_times(const sfid_layout *own) {
@@ -325,16 +355,16 @@ static void odd_times(const sfid_layout *own) {
     ids.count = 0;
     make(&round, NOW - HOUR, 100000, 500, FEW);
     ask_off(0, 0, WHOLE);
-    ok(got.status == 3 && strstr(got.said, "into the future") && strchr(got.first, '?'), "IDs of the future are told: %s",
-       got.said);
+    ok(got.status == 3 && strstr(got.said, "into the future") && strchr(got.first, '?'),
+       "IDs of the future are told: %s", got.said);
 
     ids.count = 0;
     make(own, NOW - 20 * DAY, 1000000, 500, FEW);
     for (size_t i = 0; i < ids.count; i++)
         ids.id[i] &= ~(UINT64_C(3) << 22);
     ask_off(0, -1, WHOLE);
-    ok(got.status == 3 && strstr(got.said, "of all times are the same"), "a time that moves in steps of 4 ms is told: %s",
-       got.said);
+    ok(got.status == 3 && strstr(got.said, "of all times are the same"),
+       "a time that moves in steps of 4 ms is told: %s", got.said);
 }
 
 static void limits(void) {

@@ -29,7 +29,8 @@ static uint64_t rnd(uint64_t below) {
 }
 
 enum habit { FEW, ONE, NAUGHT, COUNTING, BURSTS, HABITS };
-static const char *const habits[] = {"32 pids", "one pid", "pid 0, sequence 0", "sequences that go on", "bursts"};
+static const char *const habits[] = {"32 pids", "one pid", "pid 0, sequence 0",
+                                     "sequences that go on", "bursts"};
 
 struct set_of_ids {
     size_t count;
@@ -39,8 +40,8 @@ struct set_of_ids {
 static struct set_of_ids ids;
 
 static uint64_t compose(const sfid_layout *l, int64_t ms, uint64_t pid, uint64_t seq) {
-    return (uint64_t)(ms - l->epoch_ms) / l->unit_ms << l->time_shift | (pid & l->max_pid) << l->pid_shift |
-           (seq & l->max_seq) << l->seq_shift;
+    return (uint64_t)(ms - l->epoch_ms) / l->unit_ms << l->time_shift |
+           (pid & l->max_pid) << l->pid_shift | (seq & l->max_seq) << l->seq_shift;
 }
 
 /* Adds IDs from a moment on, with less than `step` milliseconds from one to the next. */
@@ -49,9 +50,16 @@ static void make(const sfid_layout *l, int64_t ms, int64_t step, size_t count, e
     for (size_t i = 0; i < count; i++) {
         const bool burst = habit == BURSTS && i % 50 != 0;
         ms += burst ? 0 : 1 + (int64_t)rnd((uint64_t)step);
-        seq = habit == COUNTING ? seq + 1 : burst ? seq + 1 : habit == NAUGHT ? 0 : rnd(habit == BURSTS ? 1 : 4);
+        seq = habit == COUNTING ? seq + 1
+              : burst           ? seq + 1
+              : habit == NAUGHT ? 0
+                                : rnd(habit == BURSTS ? 1 : 4);
         ids.ms[ids.count] = ms;
-        ids.id[ids.count++] = compose(l, ms, habit == NAUGHT ? 0 : habit == ONE || habit == BURSTS ? 7 : rnd(32), seq);
+        ids.id[ids.count++] = compose(l, ms,
+                                      habit == NAUGHT                   ? 0
+                                      : habit == ONE || habit == BURSTS ? 7
+                                                                        : rnd(32),
+                                      seq);
     }
 }
 
@@ -113,7 +121,8 @@ static void end_asking(const int kept[2], const int file[2]) {
     got.said[strcspn(got.said, "\n")] = '\0';
 }
 
-/* Asks about the IDs; `knowns` of them have a known time, as a row that was written `late` ms later shows it. */
+/* Asks about the IDs; `knowns` of them have a known time, as a row that was written `late` ms later
+ * shows it. */
 static void ask(int knowns, int64_t late, bool fraction) {
     int kept[2], file[2];
     begin_asking(kept, file);
@@ -130,7 +139,8 @@ static void ask(int knowns, int64_t late, bool fraction) {
     end_asking(kept, file);
 }
 
-/* Asks about the IDs; the times of two of them are known so far: `first` ms and `second` ms too late, as the first `length` characters. */
+/* Asks about the IDs; the times of two of them are known so far: `first` ms and `second` ms too
+ * late, as the first `length` characters. */
 static void ask_off(int64_t first, int64_t second, int length) {
     int kept[2], file[2];
     begin_asking(kept, file);

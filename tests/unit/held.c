@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The lock of a mapped file, as its type has it: by the mapping or by a descriptor, of one process, of the first of several, and of
- * several; and a descriptor whose number the program has taken.
+ * The lock of a mapped file, as its type has it: by the mapping or by a descriptor, of one process,
+ * of the first of several, and of several; and a descriptor whose number the program has taken.
  */
 #include "host/held.h"
 
@@ -81,13 +81,15 @@ static void own(void) {
     ok(reader >= 0 && sfid__held_alone(&h), "there is a descriptor to read by");
     if (reader != h.fd)
         close(reader);
-    is_i64(fds_more(), fds_of_a_lock(dir.path), "else none is left where the mapping keeps the lock");
+    is_i64(fds_more(), fds_of_a_lock(dir.path),
+           "else none is left where the mapping keeps the lock");
     ok(!is_free(LOCK_SH), "and the lock is kept");
     const pid_t child = spawn(stay, NULL);
     ok(!is_last(&h, map, false), "with a child nobody is the last");
     end(child);
     is_i64(fds_more(), 0, "and has no descriptor of it");
-    ok(is_last(&h, map, false) && !is_free(LOCK_SH), "without one this process is, and has the lock");
+    ok(is_last(&h, map, false) && !is_free(LOCK_SH),
+       "without one this process is, and has the lock");
     is_i64(fds_more(), h.by_fd, "and no descriptor more");
     const pid_t late = spawn(stay, NULL);
     munmap(map, SIZE);
@@ -102,7 +104,8 @@ static void own(void) {
 static void first(void) {
     struct sfid__held h, other;
     void *map = begin(&h, SFID__HELD_FIRST, NULL);
-    ok(h.fd > 0 && sfid__held_alone(&h) && !is_free(LOCK_SH), "the first one is alone, with a descriptor");
+    ok(h.fd > 0 && sfid__held_alone(&h) && !is_free(LOCK_SH),
+       "the first one is alone, with a descriptor");
     is_i64(h.by_fd, fds_of_a_lock(dir.path), "and knows whether the mapping keeps the lock");
     const pid_t child = spawn(stay, NULL);
     munmap(map, SIZE);
@@ -112,13 +115,17 @@ static void first(void) {
 
     map = begin(&h, SFID__HELD_SHARED, NULL);
     ok(sfid__held_alone(&h), "who begins anew is the first again");
-    ok(sfid__held_share(&h) && !sfid__held_alone(&h) && fds_more() == h.by_fd, "it lets others in, and needs no descriptor more");
+    ok(sfid__held_share(&h) && !sfid__held_alone(&h) && fds_more() == h.by_fd,
+       "it lets others in, and needs no descriptor more");
     ok(is_free(LOCK_SH) && !is_free(LOCK_EX), "they can share the lock");
     ok(!sfid__held_share(&h) && errno == ESTALE && is_free(LOCK_SH), "which is done once");
     void *beside = join(&other, h.by_fd);
-    ok(!sfid__held_alone(&other) && fds_more() == 2 * h.by_fd, "one that joins is not alone, and needs none either");
-    ok(!is_last(&h, map, true) && !sfid__held_alone(&h) && h.fd == 0, "beside another one it is not the last");
-    ok(is_last(&other, beside, true) && sfid__held_alone(&other) && other.fd > 0, "the other one then is, and alone again");
+    ok(!sfid__held_alone(&other) && fds_more() == 2 * h.by_fd,
+       "one that joins is not alone, and needs none either");
+    ok(!is_last(&h, map, true) && !sfid__held_alone(&h) && h.fd == 0,
+       "beside another one it is not the last");
+    ok(is_last(&other, beside, true) && sfid__held_alone(&other) && other.fd > 0,
+       "the other one then is, and alone again");
     ok(is_last(&other, beside, true) && !is_free(LOCK_SH), "also if it asks twice");
     const pid_t kin = spawn(stay, NULL);
     ok(!is_last(&other, beside, true) && !sfid__held_alone(&other), "with a child it is not");
@@ -143,7 +150,8 @@ static void by_descriptor(void) {
        "a lock that a descriptor keeps is shared");
     ok(!sfid__held_share(&h) && fds_more() == 1, "which is done once");
     const int fd = sfid__held_open(&h, dir.fd, "file");
-    ok(sfid__held_is_last(&h, fd, false, 0) && fds_more() == 1 && !is_free(LOCK_SH), "who is the last keeps it by another one");
+    ok(sfid__held_is_last(&h, fd, false, 0) && fds_more() == 1 && !is_free(LOCK_SH),
+       "who is the last keeps it by another one");
     sfid__held_drop(&h);
     ok(is_free(LOCK_EX) && fds_more() == 0, "and closes that");
     struct sfid__held joined;
@@ -165,11 +173,13 @@ static void taken_number(void) {
     void *map = begin(&h, SFID__HELD_FIRST, NULL);
     const int number = h.fd;
     need(dup2(theirs, number) == number, "dup2: %s", strerror(errno));
-    ok(!sfid__held_share(&h) && errno == ESTALE && fstat(number, &st) == 0, "a number that is another file's is no lock");
+    ok(!sfid__held_share(&h) && errno == ESTALE && fstat(number, &st) == 0,
+       "a number that is another file's is no lock");
     h.fd = number;
     h.kind = SFID__HELD_FIRST;
     sfid__held_drop(&h);
-    ok(fstat(number, &st) == 0 && h.fd == 0 && flock(rival, LOCK_EX | LOCK_NB) < 0, "and stays open, and locked");
+    ok(fstat(number, &st) == 0 && h.fd == 0 && flock(rival, LOCK_EX | LOCK_NB) < 0,
+       "and stays open, and locked");
     ok(h.by_fd || !is_free(LOCK_SH), "the mapping has kept the lock, and lets nobody in");
     munmap(map, SIZE);
     close(number);
@@ -185,8 +195,10 @@ static void replaced(void) {
     const int kept = h.by_fd ? h.fd : -1;
     h.by_fd = true;
     need(renameat(dir.fd, "file", dir.fd, "gone") == 0, "rename: %s", strerror(errno));
-    ok(sfid__held_open(&h, dir.fd, "file") < 0 && errno == ENOENT, "a file that is gone cannot be opened");
-    const int other = openat(dir.fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600), fd = openat(dir.fd, "gone", O_RDWR | O_CLOEXEC);
+    ok(sfid__held_open(&h, dir.fd, "file") < 0 && errno == ENOENT,
+       "a file that is gone cannot be opened");
+    const int other = openat(dir.fd, "file", O_RDWR | O_CREAT | O_CLOEXEC, 0600),
+              fd = openat(dir.fd, "gone", O_RDWR | O_CLOEXEC);
     ok(sfid__held_open(&h, dir.fd, "file") < 0 && errno == ESTALE, "nor one that was replaced");
     ok(sfid__held_begin(&h, &dir, "file", fd, &reader, &err) == 0 && reader == -1 && !h.by_fd,
        "nor read: who begins with it learns that later");
@@ -206,8 +218,8 @@ static void not_mapped(void) {
     fds = entries("/proc/self/fd");
     const int fd = sfid__file_lock(&dir, "file", true, &st, &err);
     h.id = sfid__file_id(&st);
-    ok(sfid__held_begin(&h, &dir, "file", fd, &reader, &err) == 0 && h.by_fd && reader == h.fd && fds_more() == 1 &&
-           !is_free(LOCK_SH),
+    ok(sfid__held_begin(&h, &dir, "file", fd, &reader, &err) == 0 && h.by_fd && reader == h.fd &&
+           fds_more() == 1 && !is_free(LOCK_SH),
        "a lock that is not kept is taken again, by one descriptor");
     sfid__held_drop(&h);
     ok(fds_more() == 0 && is_free(LOCK_EX), "which goes with it");
@@ -226,7 +238,8 @@ static void inside(void) {
 int main(void) {
     char path[4096];
     snprintf(path, sizeof path, "%s/d", tap_tmpdir());
-    need(mkdir(path, 0700) == 0 && sfid__dir_open_run(&dir, path, &err) == 0, "no directory: %s", err.text);
+    need(mkdir(path, 0700) == 0 && sfid__dir_open_run(&dir, path, &err) == 0, "no directory: %s",
+         err.text);
     own();
     first();
     by_descriptor();

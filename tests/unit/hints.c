@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The search for a free number: each is tried once, whatever the hints say, and with good hints few are tried. */
+/* The search for a free number: each is tried once, whatever the hints say, and with good hints few
+ * are tried. */
 #include "host/hints.h"
 
 #include "host/files.h"
@@ -15,7 +16,8 @@ static void write_file(const void *bytes, size_t n) {
     char name[4400];
     snprintf(name, sizeof name, "%s/lock", app.path);
     FILE *f = fopen(name, "we");
-    need(f != NULL && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "%s: %s", name, strerror(errno));
+    need(f != NULL && fwrite(bytes, 1, n, f) == n && fclose(f) == 0, "%s: %s", name,
+         strerror(errno));
 }
 
 /* Takes a number as slots and pids are. Returns it, or -1; *tries: how many were looked at. */
@@ -46,7 +48,8 @@ static void reset(const void *bytes, size_t n) {
     write_file(bytes, n);
 }
 
-/* Goes through a whole search. Returns how many numbers came, 0 if one came twice or one is missing. */
+/* Goes through a whole search. Returns how many numbers came, 0 if one came twice or one is
+ * missing. */
 static unsigned whole(uint64_t first, uint64_t last) {
     struct sfid__search s;
     bool seen[MOST] = {false};
@@ -68,13 +71,15 @@ static void test_once_each(void) {
     is_u64(whole(0, 99), 100, "without a file each number comes once");
     for (int how = 0; how < 200; how++) {
         uint64_t x = 0x9e3779b97f4a7c15u * (unsigned)(how + 1);
-        for (size_t i = 0; i < sizeof bytes; i++, x = x * 6364136223846793005u + 1442695040888963407u)
+        for (size_t i = 0; i < sizeof bytes;
+             i++, x = x * 6364136223846793005u + 1442695040888963407u)
             bytes[i] = (unsigned char)(how % 5 == 0 ? x >> 56 : (x >> 56) % 100 < (unsigned)how);
         const size_t size = (size_t)(how * 37 % MOST);
         const uint64_t first = (uint64_t)(how % 7 * 20), last = first + (uint64_t)(how % 11 * 13);
         write_file(bytes, size);
         if (whole(first, last) == 0) {
-            ok(false, "each number comes once: file %d of %zu bytes, %" PRIu64 " to %" PRIu64, how, size, first, last);
+            ok(false, "each number comes once: file %d of %zu bytes, %" PRIu64 " to %" PRIu64, how,
+               size, first, last);
             return;
         }
     }
@@ -115,7 +120,8 @@ static void test_lowest(void) {
     for (int i = 0; i < 8; i++)
         need(take(1, 20, &tries) == i + 1, "not %d", i + 1);
     held[5] = held[7] = false; /* killed */
-    is_i64(take(1, 20, &tries), 5, "of a few the lowest free one is had, though its holder was killed");
+    is_i64(take(1, 20, &tries), 5,
+           "of a few the lowest free one is had, though its holder was killed");
     is_i64(take(1, 20, &tries), 7, "then the next");
     is_i64(take(1, 20, &tries), 9, "then a new one");
 }
@@ -143,8 +149,8 @@ static void test_wrong(void) {
 }
 
 /*
- * Who begin at once find the same hints, and note what they found before they try again. One by one they would look at half of all
- * the numbers each.
+ * Who begin at once find the same hints, and note what they found before they try again. One by one
+ * they would look at half of all the numbers each.
  */
 static void test_herd(void) {
     static struct sfid__search s[MOST];
@@ -157,7 +163,8 @@ static void test_herd(void) {
         sfid__search_begin(&s[i], &app, 0, 9 * MOST);
     while (left > 0) {
         for (int i = 0; i < MOST; i++)
-            need(has[i] || sfid__search_next(&s[i], &n[i]), "a search ends though numbers are free");
+            need(has[i] || sfid__search_next(&s[i], &n[i]),
+                 "a search ends though numbers are free");
         for (int i = 0; i < MOST; i++) {
             if (has[i])
                 continue;
@@ -172,24 +179,31 @@ static void test_herd(void) {
     }
     for (int i = 0; i < MOST; i++)
         sfid__search_end(&s[i]);
-    ok(tries < MOST * 7, "%d that search at once have a number each after less than 7 tries, on average (%u in all)", MOST, tries);
+    ok(tries < MOST * 7,
+       "%d that search at once have a number each after less than 7 tries, on average (%u in all)",
+       MOST, tries);
     ok(highest < MOST * 5, "and they leave few numbers out (the highest is %u)", highest);
 }
 
-/* A number whose door was not waited for comes once more, and only where its door will be waited for. */
+/* A number whose door was not waited for comes once more, and only where its door will be waited
+ * for. */
 static void test_again(void) {
     struct sfid__search s;
     uint64_t n = 0;
     unsigned char hints[] = {0, 0, 1, 0, 0};
     reset(hints, sizeof hints);
     sfid__search_begin(&s, &app, 0, 4);
-    ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n), "the first number: nothing is known of it");
+    ok(sfid__search_next(&s, &n) && n == 0 && !sfid__search_may_pass(&s, n),
+       "the first number: nothing is known of it");
     sfid__search_again(&s, n);
-    ok(sfid__search_next(&s, &n) && n == 0 && sfid__search_may_pass(&s, n), "it comes again with those that were taken");
+    ok(sfid__search_next(&s, &n) && n == 0 && sfid__search_may_pass(&s, n),
+       "it comes again with those that were taken");
     sfid__search_again(&s, n);
-    ok(sfid__search_next(&s, &n) && n == 2 && sfid__search_may_pass(&s, n), "one that was taken may be passed by");
+    ok(sfid__search_next(&s, &n) && n == 2 && sfid__search_may_pass(&s, n),
+       "one that was taken may be passed by");
     sfid__search_again(&s, n);
-    ok(sfid__search_next(&s, &n) && n == 1 && sfid__search_may_pass(&s, n), "and so may one that was not");
+    ok(sfid__search_next(&s, &n) && n == 1 && sfid__search_may_pass(&s, n),
+       "and so may one that was not");
     sfid__search_again(&s, n);
     uint64_t sum = 0;
     for (int i = 0; i < 2; i++, sum += n)
@@ -206,7 +220,8 @@ static void test_again(void) {
     sfid__search_begin(&s, &app, 0, 1);
     need(sfid__search_next(&s, &n) && n == 0, "no number");
     sfid__search_again(&s, n);
-    ok(sfid__search_next(&s, &n) && n == 1 && !sfid__search_may_pass(&s, n), "without hints each is waited for");
+    ok(sfid__search_next(&s, &n) && n == 1 && !sfid__search_may_pass(&s, n),
+       "without hints each is waited for");
     ok(sfid__search_next(&s, &n) && n == 0, "and the first one comes again");
     ok(!sfid__search_next(&s, &n), "once");
     sfid__search_end(&s);
@@ -223,7 +238,8 @@ static void test_read_anew(void) {
     sfid__search_begin(&s, &app, 0, 5000);
     need(sfid__search_next(&s, &n) && sfid__search_next(&s, &n) && n == 1, "not the first two");
     write_file(hints, sizeof hints);
-    ok(sfid__search_next(&s, &n) && n >= 200 && n <= 203, "after a refusal the hints are read anew (%" PRIu64 ")", n);
+    ok(sfid__search_next(&s, &n) && n >= 200 && n <= 203,
+       "after a refusal the hints are read anew (%" PRIu64 ")", n);
     uint64_t most = n;
     for (int i = 0; i < 40; i++) {
         need(sfid__search_next(&s, &n) && n >= 200, "a number that is taken");
@@ -247,7 +263,8 @@ static void test_alone(void) {
     ok(stat(name, &st) == 0 && st.st_size == 0, "and notes nothing");
     reset("\1\1", 2);
     sfid__search_begin(&s, &app, 0, MOST - 1);
-    ok(sfid__search_next(&s, &n) && n == 0 && s.taken == NULL, "the first number is tried before a hint is read");
+    ok(sfid__search_next(&s, &n) && n == 0 && s.taken == NULL,
+       "the first number is tried before a hint is read");
     ok(sfid__search_next(&s, &n) && n == 1 && s.taken != NULL, "the next one by the hints");
     sfid__search_end(&s);
     reset("", 0);
@@ -286,7 +303,9 @@ int main(void) {
     struct sfid__dir run = SFID__DIR_NONE;
     char path[4300];
     snprintf(path, sizeof path, "%s/run", tap_tmpdir());
-    need(sfid__dir_open_run(&run, path, &err) >= 0 && sfid__dir_open_sub(&app, &run, "orders", &err) >= 0, "%s", err.text);
+    need(sfid__dir_open_run(&run, path, &err) >= 0 &&
+             sfid__dir_open_sub(&app, &run, "orders", &err) >= 0,
+         "%s", err.text);
     test_once_each();
     test_few_tries();
     test_lowest();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where the IDs of two layouts meet, and when they are in order, against brute force: random pairs of layouts so small that all
- * their IDs can be listed, and all moments of their lives be tried. 2000 pairs.
+ * Where the IDs of two layouts meet, and when they are in order, against brute force: random pairs
+ * of layouts so small that all their IDs can be listed, and all moments of their lives be tried.
+ * 2000 pairs.
  */
 #include "../../cmd/layout/id_set.h"
 
@@ -20,7 +21,8 @@ static uint64_t rnd(uint64_t below) {
 
 /* ---- layouts and their IDs, the plain way ---------------------------------------- */
 
-/* Fields from the top. Parts of IDs are counted from bit `base`, which may lie anywhere in 128 bits. */
+/* Fields from the top. Parts of IDs are counted from bit `base`, which may lie anywhere in 128
+ * bits. */
 struct small {
     sfid_field fields[SFID_LAYOUT_FIELDS];
     int count;
@@ -44,7 +46,8 @@ struct small_ids {
 };
 
 /* Adds a field below the others; `at` is where they end. */
-static void add(struct small *s, unsigned *at, const char *name, unsigned bits, sfid_field_kind kind) {
+static void add(struct small *s, unsigned *at, const char *name, unsigned bits,
+                sfid_field_kind kind) {
     if (bits == 0)
         return;
     *at -= bits;
@@ -58,9 +61,10 @@ static void add_pid(struct small *s, unsigned *at, unsigned bits) {
 }
 
 static struct small random_layout(unsigned base) {
-    struct small s = {.base = base, .epoch_ms = (int64_t)rnd(80) - 40, .unit_ms = 1 + (uint32_t)rnd(9)};
-    const unsigned time = 2 + (unsigned)rnd(4), pid = (unsigned)rnd(3), seq = (unsigned)rnd(3), other = (unsigned)rnd(3),
-                   below = (unsigned)rnd(3);
+    struct small s = {
+        .base = base, .epoch_ms = (int64_t)rnd(80) - 40, .unit_ms = 1 + (uint32_t)rnd(9)};
+    const unsigned time = 2 + (unsigned)rnd(4), pid = (unsigned)rnd(3), seq = (unsigned)rnd(3),
+                   other = (unsigned)rnd(3), below = (unsigned)rnd(3);
     unsigned at = time + pid + seq + other + below;
     add(&s, &at, "time", time, SFID_FIELD_TIME);
     const bool seq_first = rnd(2), gap_first = rnd(2), fixed = rnd(2);
@@ -91,11 +95,13 @@ static uint64_t value_of(const struct small *s, uint32_t number, sfid_field_kind
     uint64_t value = 0;
     for (int i = 0; i < s->count; i++)
         if (s->fields[i].kind == kind)
-            value = value << s->fields[i].bits | (number >> (s->fields[i].shift - s->base) & ((1u << s->fields[i].bits) - 1));
+            value = value << s->fields[i].bits |
+                    (number >> (s->fields[i].shift - s->base) & ((1u << s->fields[i].bits) - 1));
     return value;
 }
 
-/* Lists the IDs of ticks that are in progress at some moment of a span, in order: each number that could be one is looked at. */
+/* Lists the IDs of ticks that are in progress at some moment of a span, in order: each number that
+ * could be one is looked at. */
 static void list(const struct small *s, int64_t since, int64_t until, struct small_ids *out) {
     const unsigned bits = s->fields[0].shift - s->base + s->fields[0].bits;
     uint32_t used = 0;
@@ -104,13 +110,15 @@ static void list(const struct small *s, int64_t since, int64_t until, struct sma
             used |= ((1u << s->fields[i].bits) - 1) << (s->fields[i].shift - s->base);
     out->count = 0;
     for (uint32_t number = 0; number < 1u << bits; number++) {
-        const uint64_t tick = value_of(s, number, SFID_FIELD_TIME), pid = value_of(s, number, SFID_FIELD_PID);
+        const uint64_t tick = value_of(s, number, SFID_FIELD_TIME),
+                       pid = value_of(s, number, SFID_FIELD_PID);
         const int64_t begin = s->epoch_ms + (int64_t)(tick * s->unit_ms), end = begin + s->unit_ms;
-        if ((number & ~used) != s->fixed || tick > s->max_tick || pid < s->pid_least || pid > s->pid_most || begin > until ||
-            end <= since)
+        if ((number & ~used) != s->fixed || tick > s->max_tick || pid < s->pid_least ||
+            pid > s->pid_most || begin > until || end <= since)
             continue;
         need(out->count != MOST_IDS, "more IDs than there is room for");
-        out->ids[out->count++] = (struct small_id){number, pid, value_of(s, number, SFID_FIELD_SEQ), begin, end};
+        out->ids[out->count++] =
+            (struct small_id){number, pid, value_of(s, number, SFID_FIELD_SEQ), begin, end};
     }
 }
 
@@ -123,7 +131,8 @@ static sfid_wide wide(const struct small *s, uint32_t number) {
 
 static struct id_set set_of(const struct small *s) {
     struct id_set set = {.epoch_ms = s->epoch_ms, .unit_ms = s->unit_ms};
-    id_set_fields(&set, s->fields, s->count, s->epoch_ms + (int64_t)(s->max_tick + 1) * s->unit_ms, wide(s, s->fixed));
+    id_set_fields(&set, s->fields, s->count, s->epoch_ms + (int64_t)(s->max_tick + 1) * s->unit_ms,
+                  wide(s, s->fixed));
     id_set_pids(&set, s->pid_least, s->pid_most);
     return set;
 }
@@ -131,12 +140,13 @@ static struct id_set set_of(const struct small *s) {
 /* ---- one pair ------------------------------------------------------------------------ */
 
 enum { LOWEST, HIGHEST, MEETS, ORDER_FROM, ORDER_UNTIL, ABOVE, CHECKS };
-static const char *const names[] = {[LOWEST] = "the lowest ID of a span",
-                                    [HIGHEST] = "its highest ID",
-                                    [MEETS] = "the first ID in both: whether, number, moment, pid and sequence in each",
-                                    [ORDER_FROM] = "from when on they are in order",
-                                    [ORDER_UNTIL] = "until when they are in order",
-                                    [ABOVE] = "when the first tick above an ID begins"};
+static const char *const names[] = {
+    [LOWEST] = "the lowest ID of a span",
+    [HIGHEST] = "its highest ID",
+    [MEETS] = "the first ID in both: whether, number, moment, pid and sequence in each",
+    [ORDER_FROM] = "from when on they are in order",
+    [ORDER_UNTIL] = "until when they are in order",
+    [ABOVE] = "when the first tick above an ID begins"};
 static unsigned faults[CHECKS], yes[CHECKS], no[CHECKS];
 
 static void note(int check, bool good, bool outcome, int pair) {
@@ -147,14 +157,20 @@ static void note(int check, bool good, bool outcome, int pair) {
 
 static bool same(sfid_wide a, sfid_wide b) { return sfid_wide_compare(a, b) == 0; }
 
-static void bounds(const struct small *s, const struct small_ids *ids, const struct id_set *set, bool any, int pair) {
-    note(LOWEST, any == (ids->count > 0) && (!any || same(id_set_lowest(set), wide(s, ids->ids[0].number))), any, pair);
-    note(HIGHEST, any == (ids->count > 0) && (!any || same(id_set_highest(set), wide(s, ids->ids[ids->count - 1].number))), any,
-         pair);
+static void bounds(const struct small *s, const struct small_ids *ids, const struct id_set *set,
+                   bool any, int pair) {
+    note(LOWEST,
+         any == (ids->count > 0) && (!any || same(id_set_lowest(set), wide(s, ids->ids[0].number))),
+         any, pair);
+    note(HIGHEST,
+         any == (ids->count > 0) &&
+             (!any || same(id_set_highest(set), wide(s, ids->ids[ids->count - 1].number))),
+         any, pair);
 }
 
 /* Of all equal IDs, the one of which both have been given first; of several, the lowest. */
-static bool meet(const struct small_ids *a, const struct small_ids *b, const struct small_id **in_a, const struct small_id **in_b) {
+static bool meet(const struct small_ids *a, const struct small_ids *b, const struct small_id **in_a,
+                 const struct small_id **in_b) {
     int64_t best = INT64_MAX;
     for (int i = 0; i < a->count; i++)
         for (int k = 0; k < b->count; k++) {
@@ -169,19 +185,25 @@ static bool meet(const struct small_ids *a, const struct small_ids *b, const str
     return best != INT64_MAX;
 }
 
-static void meeting(const struct small *a, const struct small *b, const struct small_ids *a_ids, const struct small_ids *b_ids,
-                    const struct id_set *a_set, const struct id_set *b_set, int pair) {
+static void meeting(const struct small *a, const struct small *b, const struct small_ids *a_ids,
+                    const struct small_ids *b_ids, const struct id_set *a_set,
+                    const struct id_set *b_set, int pair) {
     const struct small_id *x = NULL, *y = NULL;
     sfid_wide id = {0, 0};
-    const bool want = meet(a_ids, b_ids, &x, &y), got = a_ids->count && b_ids->count && id_sets_meet(a_set, b_set, &id);
+    const bool want = meet(a_ids, b_ids, &x, &y),
+               got = a_ids->count && b_ids->count && id_sets_meet(a_set, b_set, &id);
     bool good = want == got;
     if (want && got) {
         const uint32_t number = a->base >= 64 ? (uint32_t)(id.high >> (a->base - 64))
-                                : a->base > 0 ? (uint32_t)(id.low >> a->base | id.high << (64 - a->base))
-                                              : (uint32_t)id.low;
-        good = same(id, wide(a, x->number)) && id_set_time(a_set, id) == x->begin && id_set_time(b_set, id) == y->begin &&
-               value_of(a, number, SFID_FIELD_PID) == x->pid && value_of(a, number, SFID_FIELD_SEQ) == x->seq &&
-               value_of(b, number, SFID_FIELD_PID) == y->pid && value_of(b, number, SFID_FIELD_SEQ) == y->seq;
+                                : a->base > 0
+                                    ? (uint32_t)(id.low >> a->base | id.high << (64 - a->base))
+                                    : (uint32_t)id.low;
+        good = same(id, wide(a, x->number)) && id_set_time(a_set, id) == x->begin &&
+               id_set_time(b_set, id) == y->begin &&
+               value_of(a, number, SFID_FIELD_PID) == x->pid &&
+               value_of(a, number, SFID_FIELD_SEQ) == x->seq &&
+               value_of(b, number, SFID_FIELD_PID) == y->pid &&
+               value_of(b, number, SFID_FIELD_SEQ) == y->seq;
     }
     note(MEETS, good, want, pair);
 }
@@ -198,8 +220,8 @@ static bool in_order(const struct small_ids *old, const struct small_ids *next, 
     return highest < lowest;
 }
 
-static void order(const struct small_ids *old, const struct small_ids *next, const struct id_set *old_set,
-                  const struct id_set *next_set, int pair) {
+static void order(const struct small_ids *old, const struct small_ids *next,
+                  const struct id_set *old_set, const struct id_set *next_set, int pair) {
     enum { FIRST = -50, LAST = 400, MOMENTS = LAST - FIRST };
     bool good_at[MOMENTS];
     int64_t ms = 0, wrong_last = INT64_MIN;
@@ -208,7 +230,8 @@ static void order(const struct small_ids *old, const struct small_ids *next, con
         if (!good_at[i])
             wrong_last = FIRST + i;
     }
-    const bool ever_wrong = wrong_last != INT64_MIN, got = id_sets_order_from(old_set, next_set, &ms);
+    const bool ever_wrong = wrong_last != INT64_MIN,
+               got = id_sets_order_from(old_set, next_set, &ms);
     note(ORDER_FROM, got == ever_wrong && (!got || ms == wrong_last + 1), got, pair);
 
     for (int i = 0; i < MOMENTS; i++) {
@@ -222,7 +245,8 @@ static void order(const struct small_ids *old, const struct small_ids *next, con
     }
 }
 
-static void above(const struct small *s, const struct small_ids *ids, const struct id_set *set, int pair) {
+static void above(const struct small *s, const struct small_ids *ids, const struct id_set *set,
+                  int pair) {
     const unsigned bits = s->fields[0].shift - s->base + s->fields[0].bits;
     const uint32_t number = (uint32_t)rnd(2u << bits);
     int64_t want = INT64_MAX, got = 0;
@@ -247,7 +271,8 @@ static void one_pair(int pair) {
     const int64_t next_since = rnd(2) ? INT64_MIN : (int64_t)rnd(200) - 50;
 
     struct id_set given = old_set, coming = next_set;
-    const bool gives = id_set_span(&given, old_since, old_until), comes = id_set_span(&coming, next_since, INT64_MAX);
+    const bool gives = id_set_span(&given, old_since, old_until),
+               comes = id_set_span(&coming, next_since, INT64_MAX);
     list(&old, old_since, old_until, &old_ids);
     list(&next, next_since, INT64_MAX, &next_ids);
     bounds(&old, &old_ids, &given, gives, pair);
@@ -266,7 +291,8 @@ static struct id_set text_set(const char *text) {
     sfid_layout l;
     sfid_layout_facts facts;
     sfid_field fields[SFID_LAYOUT_FIELDS];
-    need(sfid_layout_parse(text, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is not a layout", text);
+    need(sfid_layout_parse(text, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0,
+         "%s is not a layout", text);
     const int count = sfid_layout_fields(&l, fields, SFID_LAYOUT_FIELDS);
     struct id_set set = {.epoch_ms = l.epoch_ms, .unit_ms = l.unit_ms};
     id_set_fields(&set, fields, count, facts.last_ms, (sfid_wide){0, 0});
@@ -278,12 +304,15 @@ static void large(void) {
     sfid_wide id = {1, 1};
     struct id_set old = text_set("sfid-0.1.13"), next = text_set("sfid");
     ok(id_sets_order_from(&old, &next, &ms), "sfid-0.1.13 to sfid: out of order at some time");
-    is_i64(ms, SFID_EPOCH_MS + (INT64_C(1) << 35) * 1000, "until OLD is past its end, and NEW past OLD's IDs");
+    is_i64(ms, SFID_EPOCH_MS + (INT64_C(1) << 35) * 1000,
+           "until OLD is past its end, and NEW past OLD's IDs");
     ok(id_sets_meet(&old, &next, &id) && id.high == 0 && id.low == 0, "they meet in ID 0");
-    ok(id_sets_order_from(&next, &old, &ms) && ms == SFID_EPOCH_MS + 1000, "sfid to sfid-0.1.13: in order after the first second");
+    ok(id_sets_order_from(&next, &old, &ms) && ms == SFID_EPOCH_MS + 1000,
+       "sfid to sfid-0.1.13: in order after the first second");
     ok(!id_sets_order_until(&next, &old, ms, &ms), "for good");
 
-    /* OLD rises by 2^20 IDs in 2^20 + 1 ms, NEW by one a ms, so NEW gains one ID in a tick of OLD, and needs 2^20 of them. */
+    /* OLD rises by 2^20 IDs in 2^20 + 1 ms, NEW by one a ms, so NEW gains one ID in a tick of OLD,
+     * and needs 2^20 of them. */
     old = text_set("40:0:20/1048577ms@0");
     next = text_set("60:0:0/1ms@0");
     ok(id_sets_order_from(&old, &next, &ms), "nearly the same rate: out of order at first");
@@ -291,7 +320,8 @@ static void large(void) {
     old = text_set("62:0:0/1ms@0");
     next = text_set("61:0:0/2ms@0");
     ok(!id_sets_order_until(&next, &old, 1, &ms), "half as fast, it never catches up");
-    is_i64(id_sets_order_from(&old, &next, &ms) ? ms : -1, INT64_C(1) << 62, "twice as fast, it is never caught up with");
+    is_i64(id_sets_order_from(&old, &next, &ms) ? ms : -1, INT64_C(1) << 62,
+           "twice as fast, it is never caught up with");
 }
 
 int main(void) {
@@ -299,7 +329,8 @@ int main(void) {
         one_pair(pair);
     for (int i = 0; i < CHECKS; i++) {
         is_u64(faults[i], 0, "%s: as brute force finds it", names[i]);
-        ok(yes[i] > PAIRS / 50 && no[i] > PAIRS / 50, "%s: %u times yes, %u times no", names[i], yes[i], no[i]);
+        ok(yes[i] > PAIRS / 50 && no[i] > PAIRS / 50, "%s: %u times yes, %u times no", names[i],
+           yes[i], no[i]);
     }
     large();
     return done_testing();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout of an app. */
+/* What a state directory remembers: the machine's ID, made once whoever comes first, and the layout
+ * of an app. */
 #include "host/identity.h"
 
 #include "base/clock.h"
@@ -27,7 +28,8 @@ static void put(const char *name, const char *content, size_t n) {
 
 /* ---- the lock of a directory, and syncs, in place of the system's ------------- */
 
-/* Who wants the lock finds that another process has it, so often. Then that one has made the file, if it has a name. */
+/* Who wants the lock finds that another process has it, so often. Then that one has made the file,
+ * if it has a name. */
 static int refusals, syncs;
 static const char *made_name, *made_content;
 
@@ -88,7 +90,8 @@ static void made_once(void) {
     shared = shared_memory(sizeof *shared);
     for (int i = 0; i < PROCESSES; i++)
         spawn(one_of_many, &i);
-    ok(tap_wait_until(all_wait, NULL, TAP_WAIT_MS), "%d processes wait for a machine ID", PROCESSES);
+    ok(tap_wait_until(all_wait, NULL, TAP_WAIT_MS), "%d processes wait for a machine ID",
+       PROCESSES);
     atomic_store(&shared->go, 1);
     while (wait(NULL) > 0)
         ;
@@ -101,18 +104,22 @@ static void made_once(void) {
 
 static void its_form(void) {
     char id[SFID__MACHINE_ID], host[65] = "";
-    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) == 0, "it is read ever after");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) == 0,
+       "it is read ever after");
     gethostname(host, sizeof host - 1);
     for (char *p = host; *p; p++)
         if (!isalnum((unsigned char)*p) && *p != '.' && *p != '-')
             *p = '_';
     const size_t len = strlen(host);
     ok(strncmp(id, host, len) == 0 && id[len] == '-', "it begins with the name of the host");
-    ok(strlen(id + len) == 37 && strspn(id + len, "0123456789abcdef-") == 37, "a dash and a UUID follow");
+    ok(strlen(id + len) == 37 && strspn(id + len, "0123456789abcdef-") == 37,
+       "a dash and a UUID follow");
     unlinkat(state.fd, "machine_id", 0);
-    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) != 0, "removed, another one is made");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, shared->id[0]) != 0,
+       "removed, another one is made");
     struct stat st;
-    ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600, "its file is private");
+    ok(fstatat(state.fd, "machine_id", &st, 0) == 0 && (st.st_mode & 07777) == 0600,
+       "its file is private");
 }
 
 static void waits_for_another(void) {
@@ -130,7 +137,8 @@ static void waits_for_another(void) {
     unlinkat(state.fd, "machine_id", 0);
     another_makes(NULL, NULL);
     refusals = INT_MAX;
-    is_i64(sfid__machine_id(&state, soon(), id, &err), 0, "if that one is stopped, it is made as well");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), 0,
+           "if that one is stopped, it is made as well");
     refusals = 0;
 }
 
@@ -138,17 +146,19 @@ static void damaged(const char *what, const char *content, size_t n) {
     char id[SFID__MACHINE_ID];
     put("machine_id", content, n);
     err = (struct sfid__error){.code = 0};
-    ok(sfid__machine_id(&state, soon(), id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"), "%s is refused: %s", what,
-       err.text);
+    ok(sfid__machine_id(&state, soon(), id, &err) == SFID_ESTATE && strstr(err.text, "machine_id"),
+       "%s is refused: %s", what, err.text);
 }
 
 static void machine_id_refused(void) {
     char id[SFID__MACHINE_ID], longer[300];
     memset(longer, 'a', sizeof longer);
     put("machine_id", "web-1.example\n", 14);
-    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-1.example") == 0, "one made by hand is taken");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-1.example") == 0,
+       "one made by hand is taken");
     put("machine_id", "web-2", 5);
-    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-2") == 0, "and so is one without a line end");
+    ok(sfid__machine_id(&state, soon(), id, &err) == 0 && strcmp(id, "web-2") == 0,
+       "and so is one without a line end");
     damaged("an empty file", "", 0);
     damaged("an empty line", "\n", 1);
     damaged("a space", "web 1\n", 6);
@@ -160,7 +170,8 @@ static void machine_id_refused(void) {
     damaged("one too long", longer, sizeof longer);
     put("machine_id", "web-1\n", 6);
     fchmodat(state.fd, "machine_id", 0660, 0);
-    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE, "one that others may write is refused");
+    is_i64(sfid__machine_id(&state, soon(), id, &err), SFID_ESTATE,
+           "one that others may write is refused");
     unlinkat(state.fd, "machine_id", 0);
     put("elsewhere", "web-1\n", 6);
     need(symlinkat("elsewhere", state.fd, "machine_id") >= 0, "symlink");
@@ -178,19 +189,32 @@ static void boot(void) {
     memset(two, 2, sizeof two);
     sfid__boot_id(one);
     sfid__boot_id(two);
-    ok(memcmp(one, two, 16) == 0 && memcmp(one, zero, 16) != 0, "the boot has an ID, the same at each look");
+    ok(memcmp(one, two, 16) == 0 && memcmp(one, zero, 16) != 0,
+       "the boot has an ID, the same at each look");
 }
 
 /* ---- the layout of an app --------------------------------------------------- */
 
 static void app_layout(void) {
-    const sfid_layout other = SFID_LAYOUT(41, 10, 12, 5, SFID_EPOCH_MS),
-                      turned = {0, 10, 39, 16, 8, 24, 0, 16, 0, {0, 0, 0, 0, 0}, SFID__ONES(39), SFID__ONES(16), SFID__ONES(8)};
+    const sfid_layout other = SFID_LAYOUT(41, 10, 12, 5, SFID_EPOCH_MS), turned = {0,
+                                                                                   10,
+                                                                                   39,
+                                                                                   16,
+                                                                                   8,
+                                                                                   24,
+                                                                                   0,
+                                                                                   16,
+                                                                                   0,
+                                                                                   {0, 0, 0, 0, 0},
+                                                                                   SFID__ONES(39),
+                                                                                   SFID__ONES(16),
+                                                                                   SFID__ONES(8)};
     is_i64(sfid__app_layout(&state, &other, &err), 0, "the first layout of an app is noted");
     is_i64(sfid__app_layout(&state, &other, &err), 0, "and is good ever after");
-    is_i64(sfid__app_layout(&state, &SFID_LAYOUT_DEFAULT, &err), SFID_ELAYOUT, "another one is refused");
-    ok(strstr(err.text, "41:10:12/5ms") && strstr(err.text, "sfid") && strstr(err.text, state.path), "the text names both: %s",
-       err.text);
+    is_i64(sfid__app_layout(&state, &SFID_LAYOUT_DEFAULT, &err), SFID_ELAYOUT,
+           "another one is refused");
+    ok(strstr(err.text, "41:10:12/5ms") && strstr(err.text, "sfid") && strstr(err.text, state.path),
+       "the text names both: %s", err.text);
     sfid_layout named = other;
     named.pid_low = 5;
     is_i64(sfid__app_layout(&state, &named, &err), 0, "a name for half of the pid makes no other");
@@ -208,15 +232,18 @@ static void app_layout(void) {
     unlinkat(state.fd, "layout", 0);
     state.unsynced = false;
     another_makes("layout", note);
-    is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that another process is making is waited for");
+    is_i64(sfid__app_layout(&state, &turned, &err), 0,
+           "one that another process is making is waited for");
     ok(syncs == 0 && !state.unsynced, "and nothing is written, or left to be synced, in vain");
     unlinkat(state.fd, "layout", 0);
     is_i64(sfid__app_layout(&state, &turned, &err), 0, "one that nobody makes is made");
-    ok(syncs == 1 && state.unsynced && !is_locked(), "its content is durable, its name is left to be synced");
+    ok(syncs == 1 && state.unsynced && !is_locked(),
+       "its content is durable, its name is left to be synced");
     static const char *const damage[] = {"", "\n", "0123456789abcdef", "zzzz\n"};
     for (size_t i = 0; i < 4; i++) {
         put("layout", damage[i], strlen(damage[i]));
-        ok(sfid__app_layout(&state, &other, &err) < 0, "a damaged note is no reason to go on: %s", err.text);
+        ok(sfid__app_layout(&state, &other, &err) < 0, "a damaged note is no reason to go on: %s",
+           err.text);
     }
     unlinkat(state.fd, "layout", 0);
 }

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * inline_call.c - the inline form of a call: what it issues itself, and when it leaves the call to the library.
+ * inline_call.c - the inline form of a call: what it issues itself, and when it leaves the call to
+ * the library.
  *
- * The library reads the fake clock, the inline form time(), which the test sets ahead. The word is one tick ahead of the library's
- * clock. So an ID comes by the inline form alone, but where the test says otherwise; the library says SFID_EAGAIN.
+ * The library reads the fake clock, the inline form time(), which the test sets ahead. The word is
+ * one tick ahead of the library's clock. So an ID comes by the inline form alone, but where the
+ * test says otherwise; the library says SFID_EAGAIN.
  */
 #include "sfid/inline.h"
 #include "support/fake.h"
@@ -46,7 +48,8 @@ static void issues_itself(void) {
     is_u64(word(), tick << SEQ_BITS | 6, "which it takes from the word");
     fake_close(&f);
     tick = begin("36:4:12/2s", 2);
-    is_i64(pairs_next(HANDLE(pairs)), (int64_t)(tick << 16 | 7 << SEQ_BITS | 5), "ticks of two seconds");
+    is_i64(pairs_next(HANDLE(pairs)), (int64_t)(tick << 16 | 7 << SEQ_BITS | 5),
+           "ticks of two seconds");
     fake_close(&f);
 }
 
@@ -102,10 +105,12 @@ static void one_look_a_tick(void) {
     begin_without_look();
     sfid__generator_stop(&f.g);
     is_i64(longer_next(HANDLE(longer)), SFID_ECLOSED, "a closed handle: no ID");
-    is_u64(atomic_load(&sfid__no_record.word), SFID__CLOSED, "and nothing is taken from the record of closed handles");
+    is_u64(atomic_load(&sfid__no_record.word), SFID__CLOSED,
+           "and nothing is taken from the record of closed handles");
     fake_close(&f);
     tick = begin("36:4:15/1s", 1);
-    is_i64(shorter_next(HANDLE(shorter)), sfid__compose(fake_record(&f), tick << (SFID__LOOK_BITS - 1) | 5),
+    is_i64(shorter_next(HANDLE(shorter)),
+           sfid__compose(fake_record(&f), tick << (SFID__LOOK_BITS - 1) | 5),
            "a shorter sequence: the call looks itself");
     fake_close(&f);
 }
@@ -114,7 +119,8 @@ static void used_up(void) {
     const uint64_t tick = begin_without_look();
     const struct sfid__record *r = fake_record(&f);
     fake_set_word(&f, tick, LAST);
-    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, tick << SFID__LOOK_BITS | LAST), "a long sequence: the last ID of a tick");
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, tick << SFID__LOOK_BITS | LAST),
+           "a long sequence: the last ID of a tick");
     const uint64_t issued = sfid__record_issued(r);
     is_i64(longer_next(HANDLE(longer)), SFID_EAGAIN, "the next call comes too late");
     for (int i = 0; i < 1000; i++)
@@ -123,7 +129,8 @@ static void used_up(void) {
     is_u64(sfid__record_issued(r), issued, "which does not count as issued");
     fake_pass_ms(&f, 2000);
     seconds_ahead = 0;
-    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, (tick + 1) << SFID__LOOK_BITS | 1), "the next tick goes on behind it");
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, (tick + 1) << SFID__LOOK_BITS | 1),
+           "the next tick goes on behind it");
     is_u64(atomic_load(&f.g.word_tick), tick + 1, "where the library has looked");
     fake_close(&f);
 }
@@ -136,7 +143,8 @@ static void record_closed(void) {
         bail("no ID");
     const struct sfid__record *old = fake_record(&f);
     const struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end);
-    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, r->floor << SFID__LOOK_BITS), "a closed record: an ID of the next one");
+    is_i64(longer_next(HANDLE(longer)), sfid__compose(r, r->floor << SFID__LOOK_BITS),
+           "a closed record: an ID of the next one");
     is_u64(sfid__record_issued(old), 2, "and what was taken from the closed one does not count");
     fake_close(&f);
 }

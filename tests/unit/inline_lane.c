@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* inline_lane.c - the inline form of a lane: what it hands out itself, and when it leaves the call to the library. */
+/* inline_lane.c - the inline form of a lane: what it hands out itself, and when it leaves the call
+ * to the library. */
 #include "sfid/inline.h"
 #include "support/fake.h"
 #include "support/tap.h"
@@ -42,7 +43,8 @@ static void whole_runs(void) {
     unsigned wrong = 0;
     for (int i = 1; i < RUN; i++)
         wrong += seconds_lane_next(lane) != first + i;
-    ok(first >= 0 && wrong == 0 && word() == after, "a run is handed out as it is, and the word stays");
+    ok(first >= 0 && wrong == 0 && word() == after,
+       "a run is handed out as it is, and the word stays");
     is_i64(seconds_lane_next(lane), first + RUN, "then the next run begins");
     ok(word() == after + RUN, "which the library has taken");
     is_i64(sfid_lane_next(lane), first + RUN + 1, "the library goes on in the same run");
@@ -50,11 +52,13 @@ static void whole_runs(void) {
     end();
 }
 
-/* The library reads the fake clock, and the inline form one that is a second ahead: so it shows which of them issued. */
+/* The library reads the fake clock, and the inline form one that is a second ahead: so it shows
+ * which of them issued. */
 static void only_in_its_tick(void) {
     const int64_t first = begin("36:4:12/1s");
     seconds_ahead = 1;
-    is_i64(seconds_lane_next(lane), first + 1, "another second than the run's: the library is asked");
+    is_i64(seconds_lane_next(lane), first + 1,
+           "another second than the run's: the library is asked");
     fake_pass_ms(&f, 1000);
     seconds_ahead = 0;
     const int64_t id = seconds_lane_next(lane);
@@ -66,8 +70,9 @@ static void behind_its_tick(void) {
     begin("36:4:12/1s");
     atomic_store(&fake_record(&f)->limit, fake_tick(&f));
     fake_step_ms(&f, -1000);
-    is_i64(seconds_lane_next(lane), SFID_ECLOCK,
-           "a clock that was set back: the library is asked, and compares the run's tick with the limit");
+    is_i64(
+        seconds_lane_next(lane), SFID_ECLOCK,
+        "a clock that was set back: the library is asked, and compares the run's tick with the limit");
     end();
 }
 
@@ -80,7 +85,8 @@ static void pid_lowest(void) {
     need(sfid_lane_open(&lane, fake_handle(&f)) == 0, "no lane");
     fake_pass_ms(&f, 1000);
     const int64_t first = sfid_lane_next(lane);
-    ok(seconds_lane_next(lane) == first + 16 && seconds_lane_next(lane) == first + 32, "a layout with the pid lowest");
+    ok(seconds_lane_next(lane) == first + 16 && seconds_lane_next(lane) == first + 32,
+       "a layout with the pid lowest");
     end();
 }
 
@@ -90,7 +96,8 @@ static void at_the_limit(void) {
     atomic_store(&fake_record(&f)->limit, tick + 1);
     is_i64(seconds_lane_next(lane), first + 1, "in the last tick of a window a run goes on");
     atomic_store(&fake_record(&f)->limit, tick);
-    is_i64(seconds_lane_next(lane), SFID_ELEASE, "a run in a tick that may not be issued any more gives nothing");
+    is_i64(seconds_lane_next(lane), SFID_ELEASE,
+           "a run in a tick that may not be issued any more gives nothing");
     end();
 }
 
@@ -99,7 +106,8 @@ static void over_a_pid_change(void) {
     begin("36:4:12/1s");
     sfid__generator_start(&f.g, fake_switch(&f, 9, 0, f.g.end));
     const int64_t id = seconds_lane_next(lane);
-    ok(seconds_parse(id, &p) == 0 && p.pid == 9, "another record: the rest of the run is not issued");
+    ok(seconds_parse(id, &p) == 0 && p.pid == 9,
+       "another record: the rest of the run is not issued");
     end();
 }
 
@@ -125,11 +133,13 @@ static void by_second(void) {
     unsigned wrong = 0;
     for (int i = 1; i < RUN; i++)
         wrong += sfid_lane_next(lane) != first + i;
-    ok(first >= 0 && wrong == 0 && word() == after, "a lane by the second hands out a run as it is");
+    ok(first >= 0 && wrong == 0 && word() == after,
+       "a lane by the second hands out a run as it is");
     is_i64(sfid_lane_next(lane), first + RUN, "then the next run begins");
     seconds_ahead = 1;
     fake_pass_ms(&f, 1000); /* two seconds by time(), of which the table sees one */
-    is_u64(fake_tick_of(&f, sfid_lane_next(lane)), fake_tick(&f), "and none goes on in another second than its own");
+    is_u64(fake_tick_of(&f, sfid_lane_next(lane)), fake_tick(&f),
+           "and none goes on in another second than its own");
     end();
     if (sizeof(time_t) < sizeof(int64_t)) /* the fake minutes lie behind its end */
         return;

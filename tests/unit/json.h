@@ -171,7 +171,9 @@ static inline const char *json_text(const struct json *v, const char *key) {
 /* A number, also one in quotes; otherwise where the member is missing. */
 static inline uint64_t json_u64(const struct json *v, const char *key, uint64_t otherwise) {
     const struct json *m = json_get(v, key);
-    return m == NULL ? otherwise : m->type == JSON_STRING ? strtoull(m->string, NULL, 10) : (uint64_t)m->number;
+    return m == NULL                ? otherwise
+           : m->type == JSON_STRING ? strtoull(m->string, NULL, 10)
+                                    : (uint64_t)m->number;
 }
 
 static inline int64_t json_i64(const struct json *v, const char *key) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper.c - the background thread against a store of the test's own: renews, backs off, rests, tells, ends. */
+/* keeper.c - the background thread against a store of the test's own: renews, backs off, rests,
+ * tells, ends. */
 #include "keeper_scene.h"
 
 #include "base/futex.h"
@@ -23,7 +24,8 @@ static bool signals_blocked(int tid) {
             break;
     if (in)
         fclose(in);
-    return (mask & 1ull << (SIGTERM - 1)) && (mask & 1ull << (SIGPROF - 1)) && (mask & 1ull << (SIGALRM - 1));
+    return (mask & 1ull << (SIGTERM - 1)) && (mask & 1ull << (SIGPROF - 1)) &&
+           (mask & 1ull << (SIGALRM - 1));
 }
 
 static bool renewed_thrice(void *unused) {
@@ -39,7 +41,8 @@ static void renews_while_drawn(void) {
     ok(sfid__keeper_runs(&k), "and says so");
     const int64_t began = monotonic_ms();
     flows_for_ms(1000, "IDs flow over several windows");
-    static int64_t ids[8192]; /* more than a tick has: even a slow machine has to wait now and then */
+    /* more than a tick has: even a slow machine has to wait now and then */
+    static int64_t ids[8192];
     while (atomic_load(&f.g.exhausted) == 0)
         if (sfid_next_n(fake_handle(&f), ids, 8192) < 0)
             break;
@@ -59,8 +62,10 @@ static void renews_while_drawn(void) {
 static _Atomic int too_late;
 
 /* A wait is as long as a test: whoever is not woken comes too late. */
-static void wait_long(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value, int64_t ns) {
-    if (clock && ns > 0 && sfid__futex_wait(word, SFID__FUTEX_SHARED, value, TAP_WAIT_MS) == ETIMEDOUT)
+static void wait_long(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value,
+                      int64_t ns) {
+    if (clock && ns > 0 &&
+        sfid__futex_wait(word, SFID__FUTEX_SHARED, value, TAP_WAIT_MS) == ETIMEDOUT)
         atomic_store(&too_late, 1);
 }
 
@@ -80,8 +85,10 @@ static void rests_and_wakes(void) {
     while (real_tick() <= atomic_load(&fake_record(&f)->limit))
         sched_yield();
     const int64_t tried = sfid_try_next(fake_handle(&f)); /* the keeper may be quick */
-    ok(tried >= 0 || tried == SFID_EAGAIN, "idle: the window ran out, try says to come again, and no worse (%" PRId64 ")", tried);
-    ok(sfid_next(fake_handle(&f)) >= 0 && atomic_load(&too_late) == 0, "idle: next waits for the renewal it asked for");
+    ok(tried >= 0 || tried == SFID_EAGAIN,
+       "idle: the window ran out, try says to come again, and no worse (%" PRId64 ")", tried);
+    ok(sfid_next(fake_handle(&f)) >= 0 && atomic_load(&too_late) == 0,
+       "idle: next waits for the renewal it asked for");
     ok(atomic_load(&store->renewals) > before, "idle: which came");
     sfid__keeper_stop(&k);
     end();
@@ -92,7 +99,9 @@ static bool no_failures(void *arg) {
     return atomic_load(&k.failures) == 0;
 }
 
-static bool reason_read(void *text) { return atomic_load(&k.failure_code) != 0 && sfid__text_read(&k.failure, text); }
+static bool reason_read(void *text) {
+    return atomic_load(&k.failure_code) != 0 && sfid__text_read(&k.failure, text);
+}
 
 static void backs_off(void) {
     begin(true);
@@ -107,7 +116,8 @@ static void backs_off(void) {
     is_i64(id, SFID_ELEASE, "failing: the window ends, and so do IDs");
     char text[SFID__ERROR_TEXT] = "";
     ok(tap_wait_until(event_told, &(int){SFID_EVENT_RENEW_FAILED}, TAP_WAIT_MS), "failing: told");
-    ok(tap_wait_until(reason_read, text, TAP_WAIT_MS), "failing: the reason can be read"); /* unless it is written just then */
+    /* unless it is written just then */
+    ok(tap_wait_until(reason_read, text, TAP_WAIT_MS), "failing: the reason can be read");
     is_str(text, "the disk is on fire", "failing: as the store gave it");
     ok(atomic_load(&k.failures) > 0, "failing: counted");
     const int tries = atomic_load(&store->renewals);
@@ -153,7 +163,8 @@ static void switches(void) {
     }
     is_i64(out_of_order, 0, "lost: IDs flow and increase over five switches");
     is_i64(atomic_load(&store->claims), 5, "lost: one claim each");
-    is_u64(sfid__record_pid(sfid__page_current(f.page)), 12, "lost: the last pid claimed is in use");
+    is_u64(sfid__record_pid(sfid__page_current(f.page)), 12,
+           "lost: the last pid claimed is in use");
     int closed = 0;
     for (int i = 0; i < 5; i++)
         closed += is_closed(&f.page->records[i]);
@@ -162,7 +173,8 @@ static void switches(void) {
     sfid__keeper_stop(&k);
     ok(atomic_load(&told[SFID_EVENT_LOST]) == 5 && atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 5,
        "lost: told, and leased again");
-    ok(atomic_load(&told[SFID_EVENT_LEASED]) == 1, "lost: leased is told once (%d)", atomic_load(&told[SFID_EVENT_LEASED]));
+    ok(atomic_load(&told[SFID_EVENT_LEASED]) == 1, "lost: leased is told once (%d)",
+       atomic_load(&told[SFID_EVENT_LEASED]));
     end();
 }
 
@@ -173,7 +185,8 @@ static void begin_with_long_windows(void) {
     window_ms = 300;
 }
 
-/* The windows of claims are of 1000 ms, as are pid 7's; one pid in eight is short: 7 is, and none of those claimed. */
+/* The windows of claims are of 1000 ms, as are pid 7's; one pid in eight is short: 7 is, and none
+ * of those claimed. */
 static void begin_short(void) {
     begin_with_long_windows();
     h.lease.terms.first_window = store->store.terms.first_window = 1000;
@@ -198,7 +211,8 @@ static bool has_stepped(void *arg) {
 }
 
 static bool stepped_till(_Atomic int *counter, int count) {
-    return tap_wait_until(has_stepped, &(struct steps){counter, count}, TAP_WAIT_MS) && atomic_load(counter) == count;
+    return tap_wait_until(has_stepped, &(struct steps){counter, count}, TAP_WAIT_MS) &&
+           atomic_load(counter) == count;
 }
 
 /* Calls go by the word that the holder writes. */
@@ -209,7 +223,8 @@ static void notes_windows(void) {
     ok(stepped_till(&store->renewals, 1) && early() == 500, "windows: also when it was renewed");
     atomic_store(&store->lose, 1);
     ok(stepped_till(&store->claims, 1) && early() == 500, "windows: a claim's is a first one");
-    ok(stepped_till(&store->renewals, 3) && early() == 0, "windows: an ordinary pid that was renewed has a whole one");
+    ok(stepped_till(&store->renewals, 3) && early() == 0,
+       "windows: an ordinary pid that was renewed has a whole one");
     end();
     begin_short();
     h.lease.terms.first_window = 1;
@@ -233,8 +248,10 @@ static void moves_on(void) {
     flows_for_ms(300, "moved: IDs flow");
     is_i64(out_of_order, 0, "moved: and increase over the switch");
     sfid__keeper_stop(&k);
-    ok(is_closed(&f.page->records[0]) && !is_closed(&f.page->records[1]), "moved: the short pid's record is closed");
-    ok(atomic_load(&store->claims) == 0 && atomic_load(&k.losses) == 0 && atomic_load(&told[SFID_EVENT_LOST]) == 0,
+    ok(is_closed(&f.page->records[0]) && !is_closed(&f.page->records[1]),
+       "moved: the short pid's record is closed");
+    ok(atomic_load(&store->claims) == 0 && atomic_load(&k.losses) == 0 &&
+           atomic_load(&told[SFID_EVENT_LOST]) == 0,
        "moved: nothing was lost");
     ok(atomic_load(&told[SFID_EVENT_LEASED_AGAIN]) == 1, "moved: told as leased again");
     end();
@@ -243,8 +260,8 @@ static void moves_on(void) {
     h.lease.terms.testifies = true;
     atomic_store(&store->moves, 15);
     sfid__holder_resume(&h);
-    ok(h.error.code == SFID_ESTATE && strstr(h.error.text, "impossible: pid 15"), "moved: to another short pid: \"%s\"",
-       h.error.text);
+    ok(h.error.code == SFID_ESTATE && strstr(h.error.text, "impossible: pid 15"),
+       "moved: to another short pid: \"%s\"", h.error.text);
     atomic_store(&store->moves, 20);
     stepped_till(&store->renewals, 2);
     is_u64(sfid__record_pid(sfid__page_current(f.page)), 20, "moved: by the next attempt");
@@ -254,7 +271,8 @@ static void moves_on(void) {
     const uint32_t last_of_all = SFID__PAGE_RECORDS - 1;
     begin_short();
     h.lease.terms.testifies = true;
-    memcpy((void *)&f.page->records[last_of_all], (void *)&f.page->records[0], sizeof f.page->records[0]);
+    memcpy((void *)&f.page->records[last_of_all], (void *)&f.page->records[0],
+           sizeof f.page->records[0]);
     atomic_store(&f.page->current, last_of_all);
     atomic_store(&store->moves, 20);
     sfid__holder_resume(&h);
@@ -299,7 +317,8 @@ static bool lost_while_drawn(void *unused) {
     return unused == NULL && atomic_load(&told[SFID_EVENT_LOST]) > 0;
 }
 
-/* Loses its pid when no other is to be had, and draws until there are no IDs. False if there were none, the window being over. */
+/* Loses its pid when no other is to be had, and draws until there are no IDs. False if there were
+ * none, the window being over. */
 static bool uses_up_a_window(void) {
     begin(true);
     need(sfid__keeper_start(&k) == 0, "none left: no keeper");
@@ -321,7 +340,8 @@ static bool uses_up_a_window(void) {
     return true;
 }
 
-/* Lost, and no other to be had: the old window is used up, then there are no IDs until there is a pid. */
+/* Lost, and no other to be had: the old window is used up, then there are no IDs until there is a
+ * pid. */
 static void finds_no_other(void) {
     int64_t id;
     char text[SFID__ERROR_TEXT] = "";
@@ -330,8 +350,8 @@ static void finds_no_other(void) {
     for (int i = 0; i < 10 && !used_up; i++)
         used_up = uses_up_a_window();
     need(used_up, "none left: no IDs once it is lost");
-    ok(tap_wait_until(reason_read, text, TAP_WAIT_MS) && strcmp(text, "somebody has it") == 0, "none left: the reason is \"%s\"",
-       text);
+    ok(tap_wait_until(reason_read, text, TAP_WAIT_MS) && strcmp(text, "somebody has it") == 0,
+       "none left: the reason is \"%s\"", text);
     atomic_store(&store->busy, 0);
     f.g.max_wait_ms = TAP_WAIT_MS;
     id = sfid_next(fake_handle(&f));
@@ -358,7 +378,8 @@ static void stays_on_its_page(void) {
     h.slot.records = SFID__FEW_RECORDS;
     h.lease.opened = true;
     sfid__holder_resume(&h);
-    ok(h.slot.page == f.page && h.slot.records == SFID__FEW_RECORDS + 1 && atomic_load(&f.page->current) == SFID__FEW_RECORDS,
+    ok(h.slot.page == f.page && h.slot.records == SFID__FEW_RECORDS + 1 &&
+           atomic_load(&f.page->current) == SFID__FEW_RECORDS,
        "long: one record more in the same page");
     ok(sfid_next(fake_handle(&f)) > 0, "long: from which IDs come");
     sfid__dir_close(&h.slot.dir);

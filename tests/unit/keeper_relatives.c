@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* keeper_relatives.c - keepers of a fork family: one at a time, whoever of them lives, is killed or stopped. */
+/* keeper_relatives.c - keepers of a fork family: one at a time, whoever of them lives, is killed or
+ * stopped. */
 #include "keeper_scene.h"
 
 static bool renewed(void *arg) { return atomic_load(&store->renewals) >= *(int *)arg; }
@@ -13,17 +14,20 @@ static void child_wants_keeper(struct sfid__generator *g) {
 }
 
 /*
- * A keeper has half a window to begin, and counts as deaf after an eighth of one. On a busy machine a thread is late by more than
- * that of a short window, and what these tests wait for does not happen, or is over before they look.
+ * A keeper has half a window to begin, and counts as deaf after an eighth of one. On a busy machine
+ * a thread is late by more than that of a short window, and what these tests wait for does not
+ * happen, or is over before they look.
  */
 #define USUAL_MS 600
 #define LONG_MS 2400
 
 #define LATE 100 /* no failure of the code that is tested */
 
-/* True if the keeper has been, or is, so late that another one may take its place: from half a window on, less what clocks differ. */
+/* True if the keeper has been, or is, so late that another one may take its place: from half a
+ * window on, less what clocks differ. */
 static bool was_late(const struct fake_store *s) {
-    return SFID__MAX(atomic_load(&s->longest_ms), monotonic_ms() - atomic_load(&s->renewed_ms)) >= window_ms / 2 - 10;
+    return SFID__MAX(atomic_load(&s->longest_ms), monotonic_ms() - atomic_load(&s->renewed_ms)) >=
+           window_ms / 2 - 10;
 }
 
 /* What a child does while its parent lives, and after the parent's keeper is gone. */
@@ -85,7 +89,9 @@ static void forks(void) {
         if ((status = forks_once()) == LATE)
             diag("the keeper was late in a window of %" PRId64 " ms", window_ms);
     }
-    is_i64(status, 0, "fork: the child is served by its parent's keeper, and starts its own when that is gone");
+    is_i64(
+        status, 0,
+        "fork: the child is served by its parent's keeper, and starts its own when that is gone");
     in_time(childs_call, CALL_MS, "fork: no call of its waits");
     window_ms = USUAL_MS;
 }
@@ -109,7 +115,8 @@ static void survives_a_killed_keeper(void) {
         _exit(1);
     }
     const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS), "killed: a keeper in another process renews");
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS),
+       "killed: a keeper in another process renews");
     is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "killed: there is one of a family at a time");
     kill(holder, SIGKILL);
     waitpid(holder, NULL, 0);
@@ -123,14 +130,17 @@ static void survives_a_killed_keeper(void) {
 static int keep_until_superseded(void *unused) {
     (void)unused;
     sfid__keeper_start(&k);
-    for (const int64_t until = monotonic_ms() + TAP_WAIT_MS; monotonic_ms() < until && sfid__keeper_keeps(&k);)
+    for (const int64_t until = monotonic_ms() + TAP_WAIT_MS;
+         monotonic_ms() < until && sfid__keeper_keeps(&k);)
         draw_for_ms(1);
     const int still = sfid__keeper_keeps(&k);
-    sfid__keeper_stop(&k); /* joined: valgrind takes the memory of a thread that has ended for lost */
+    /* joined: valgrind takes the memory of a thread that has ended for lost */
+    sfid__keeper_stop(&k);
     return still;
 }
 
-/* Stops a process, but not in the middle of a step: then it goes on a little, and is stopped again. */
+/* Stops a process, but not in the middle of a step: then it goes on a little, and is stopped
+ * again. */
 static void stop_between_steps(pid_t process) {
     for (;;) {
         kill(process, SIGSTOP);
@@ -144,17 +154,21 @@ static void stop_between_steps(pid_t process) {
 
 /* The crew of a process that is stopped lives, and does not answer. */
 static void replaces_one_that_is_stopped(void) {
-    window_ms = LONG_MS; /* asked at half of it, deaf after an eighth: three eighths are left for the newer one to begin */
+    /* asked at half of it, deaf after an eighth: three eighths are left for the newer one to
+     * begin */
+    window_ms = LONG_MS;
     begin(false);
     const pid_t older = spawn(keep_until_superseded, NULL);
     const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS), "stopped: a keeper in another process renews");
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS),
+       "stopped: a keeper in another process renews");
     stop_between_steps(older);
     const uint64_t watch = atomic_load(&f.page->watch);
     ok(watch != 0 && sfid__watch_lives(watch), "stopped: its thread is still there");
     f.g.keeper_wanted = child_wants_keeper;
     flows_for_ms(3 * window_ms, "stopped: no call fails over three windows");
-    ok(sfid__keeper_keeps(&k) && atomic_load(&f.page->watch) != watch, "stopped: another one keeps");
+    ok(sfid__keeper_keeps(&k) && atomic_load(&f.page->watch) != watch,
+       "stopped: another one keeps");
     kill(older, SIGCONT);
     is_i64(status_of(older), 0, "stopped: when it goes on, it ends before its next step");
     is_i64(draw_until_renewed(), 0, "stopped: and the newer one renews");
@@ -169,11 +183,13 @@ static void leaves_a_step_alone(void) {
     begin(false);
     const pid_t older = spawn(keep_until_superseded, NULL);
     const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS), "in a step: a keeper in another process renews");
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS),
+       "in a step: a keeper in another process renews");
     stop_between_steps(older);
     atomic_fetch_or(&f.page->watch, SFID__IN_TURN);
     atomic_store(&f.page->asked_ms, 1); /* since ever */
-    is_i64(sfid__keeper_start(&k), SFID_EAGAIN, "in a step: nobody takes its place, however long that lasts");
+    is_i64(sfid__keeper_start(&k), SFID_EAGAIN,
+           "in a step: nobody takes its place, however long that lasts");
     kill(older, SIGKILL);
     waitpid(older, NULL, 0);
     is_i64(sfid__keeper_start(&k), 0, "in a step: killed, it is replaced");
@@ -188,26 +204,32 @@ static bool is_kept_by_another(void *watch) {
     return seen != 0 && (seen & SFID__IN_TURN) == 0 && seen != *(uint64_t *)watch;
 }
 
-/* Frees the page until a crew has it that is not the older one: that one may be the first to find it free. */
+/* Frees the page until a crew has it that is not the older one: that one may be the first to find
+ * it free. */
 static bool is_taken_by_another(void *older) {
     uint64_t watch = *(uint64_t *)older;
     atomic_compare_exchange_strong(&f.page->watch, &watch, 0);
     return is_kept_by_another(older);
 }
 
-/* The kernel may free a lock that is held: the thread that died had the same number in a PID namespace of its own. */
+/* The kernel may free a lock that is held: the thread that died had the same number in a PID
+ * namespace of its own. */
 static void ends_where_another_reigns(bool events) {
     window_ms = LONG_MS;
     begin(events);
-    store->store.terms.rests = h.lease.terms.rests = false; /* it has a next step, though no call wakes it */
+    /* it has a next step, though no call wakes it */
+    store->store.terms.rests = h.lease.terms.rests = false;
     const pid_t older = spawn(keep_until_superseded, NULL);
     const int one = 1;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS), "superseded: a keeper in another process renews");
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&one, TAP_WAIT_MS),
+       "superseded: a keeper in another process renews");
     uint64_t watch = atomic_load(&f.page->watch) & ~SFID__IN_TURN;
     sfid__page_reset_keeper(f.page);
-    is_i64(sfid__keeper_start(&k), 0, "superseded: its lock was freed while it lives, and another starts");
+    is_i64(sfid__keeper_start(&k), 0,
+           "superseded: its lock was freed while it lives, and another starts");
     if (!events)
-        ok(tap_wait_until(is_taken_by_another, &watch, TAP_WAIT_MS), "superseded: which keeps the page");
+        ok(tap_wait_until(is_taken_by_another, &watch, TAP_WAIT_MS),
+           "superseded: which keeps the page");
     is_i64(status_of(older), 0, "superseded: the older one ends before its next step");
     is_i64(draw_until_renewed(), 0, "superseded: the newer one renews");
     ok(sfid__keeper_keeps(&k), "superseded: and goes on");
@@ -271,12 +293,14 @@ static bool a_child_kept(void *loses) {
 }
 
 static bool is_followed(void *unused) {
-    return unused == NULL && sfid__keeper_keeps(&k) && atomic_load(&store->claims) >= 2 && atomic_load(&f.page->current) >= 2;
+    return unused == NULL && sfid__keeper_keeps(&k) && atomic_load(&store->claims) >= 2 &&
+           atomic_load(&f.page->current) >= 2;
 }
 
 /*
- * The opener's machine knows the lease since open. Before its first turn a child keeps the page, loses the lease, has another
- * one, and dies. Then the opener loses that one: the third record has to be behind the second.
+ * The opener's machine knows the lease since open. Before its first turn a child keeps the page,
+ * loses the lease, has another one, and dies. Then the opener loses that one: the third record has
+ * to be behind the second.
  */
 static void finds_what_a_child_left(void) {
     begin(false);
@@ -290,8 +314,10 @@ static void finds_what_a_child_left(void) {
     atomic_store(&store->lose, 1);
     atomic_store(&guest.hangs, 0);
     draw_for_ms(2 * window_ms);
-    ok(tap_wait_until(is_followed, NULL, TAP_WAIT_MS), "late: its parent keeps it after that, and loses it");
-    is_i64((int64_t)sfid__record_pid(&f.page->records[1]), pid, "late: the child's record is not touched");
+    ok(tap_wait_until(is_followed, NULL, TAP_WAIT_MS),
+       "late: its parent keeps it after that, and loses it");
+    is_i64((int64_t)sfid__record_pid(&f.page->records[1]), pid,
+           "late: the child's record is not touched");
     is_u64(atomic_load(&f.page->current), 2, "late: the next one comes behind it");
     sfid__keeper_stop(&k);
     sfid__crew_leave(&guest.berth);
@@ -319,11 +345,13 @@ static void a_child_kept_for_longer(void) {
     waitpid(child, NULL, 0);
 }
 
-/* A child takes the page of a crew that hangs, and dies. Nobody generates: the parent's crew sees to the lease again. */
+/* A child takes the page of a crew that hangs, and dies. Nobody generates: the parent's crew sees
+ * to the lease again. */
 static void looks_after_it_again(bool later) {
     window_ms = later ? LONG_MS : USUAL_MS;
     begin(false);
-    store->store.terms.rests = h.lease.terms.rests = false; /* as a server's: it is renewed without calls, too */
+    /* as a server's: it is renewed without calls, too */
+    store->store.terms.rests = h.lease.terms.rests = false;
     sfid__holder_resume(&h);
     const int one = 1;
     sfid__keeper_start(&k);
@@ -335,7 +363,8 @@ static void looks_after_it_again(bool later) {
         ok(a_child_kept(NULL), "again: a child keeps meanwhile");
     atomic_store(&guest.hangs, 0);
     const int more = atomic_load(&store->renewals) + 2;
-    ok(tap_wait_until(renewed, (void *)(uintptr_t)&more, TAP_WAIT_MS), "again: then its parent does");
+    ok(tap_wait_until(renewed, (void *)(uintptr_t)&more, TAP_WAIT_MS),
+       "again: then its parent does");
     ok(sfid__keeper_keeps(&k), "again: and says so");
     sfid__keeper_stop(&k);
     sfid__crew_leave(&guest.berth);

@@ -18,11 +18,12 @@ struct fake_store {
     struct sfid__store store; /* first */
     _Atomic int renewals, fail, lose, claims, busy;
     _Atomic int moves, meets, open_at_claim;
-    _Atomic int kernel_thread;              /* who renewed last */
-    _Atomic int kept_well;                  /* a child, before it died */
-    _Atomic int looked;                     /* a child has seen whether its parent serves it */
-    _Atomic int64_t renewed_ms, longest_ms; /* the last renewal, by the monotonic clock; the longest time without one */
-    struct took call;                       /* a child's longest one */
+    _Atomic int kernel_thread; /* who renewed last */
+    _Atomic int kept_well;     /* a child, before it died */
+    _Atomic int looked;        /* a child has seen whether its parent serves it */
+    /* the last renewal, by the monotonic clock; the longest time without one */
+    _Atomic int64_t renewed_ms, longest_ms;
+    struct took call; /* a child's longest one */
 };
 
 /* A window on the real clock, on a page that children share. */
@@ -30,7 +31,9 @@ static int64_t window_ms = 300;
 
 static struct fake f;
 
-static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
+static bool is_closed(const struct sfid__record *r) {
+    return (atomic_load(&r->word) & SFID__CLOSED) != 0;
+}
 
 static int64_t monotonic_ms(void) { return sfid__monotonic_ms(&sfid__system_clock); }
 
@@ -40,8 +43,10 @@ static void note_renewal(struct fake_store *s) {
         atomic_store(&s->longest_ms, since);
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *store, const struct sfid__lease_action *ask,
-                                           struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *store,
+                                           const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant,
+                                           struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
     note_renewal(s);
@@ -50,12 +55,15 @@ static enum sfid__lease_answer store_claim(struct sfid__store *store, const stru
         sfid__fail(err, SFID_EBUSY, "somebody has it");
         return SFID__REFUSED;
     }
-    *grant = (struct sfid__lease_event){.pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
+    *grant = (struct sfid__lease_event){
+        .pid = pid, .floor = ask->now, .limit = ask->now + store->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *store, const struct sfid__lease_action *ask,
-                                           struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *store,
+                                           const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant,
+                                           struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
     atomic_store(&s->kernel_thread, gettid());
     atomic_fetch_add(&s->renewals, 1);
@@ -68,11 +76,13 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store, const stru
     if (atomic_exchange(&s->meets, 0))
         return SFID__FOREIGN;
     if (ask->move_token && atomic_load(&s->moves)) {
-        *grant = (struct sfid__lease_event){
-            .pid = (uint64_t)atomic_load(&s->moves), .floor = ask->now, .limit = ask->now + store->terms.first_window};
+        *grant = (struct sfid__lease_event){.pid = (uint64_t)atomic_load(&s->moves),
+                                            .floor = ask->now,
+                                            .limit = ask->now + store->terms.first_window};
         return SFID__SWITCHED;
     }
-    *grant = (struct sfid__lease_event){.limit = SFID__MAX(ask->now + store->terms.window, ask->limit)};
+    *grant =
+        (struct sfid__lease_event){.limit = SFID__MAX(ask->now + store->terms.window, ask->limit)};
     return SFID__GRANTED;
 }
 
@@ -89,7 +99,9 @@ static void on_event(void *user, const sfid_event *event) {
         atomic_fetch_add(&told[event->kind], 1);
 }
 
-static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
+static uint64_t real_tick(void) {
+    return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH);
+}
 
 enum { CALL_MS = 500 };          /* while a keeper renews no call waits for it */
 static struct took longest_call; /* since begin() */
@@ -116,8 +128,17 @@ static void begin(bool events) {
                                         .exchange_ms = 2000};
     atomic_store(&store->renewed_ms, monotonic_ms());
     sfid__page_reset_keeper(f.page);
-    const struct sfid__start start = {
-        &f.g.layout, 7, real_tick() << 12, real_tick() + (uint64_t)window_ms, real_tick(), f.g.max_ahead, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {&f.g.layout,
+                                      7,
+                                      real_tick() << 12,
+                                      real_tick() + (uint64_t)window_ms,
+                                      real_tick(),
+                                      f.g.max_ahead,
+                                      0,
+                                      0,
+                                      NULL,
+                                      false,
+                                      0};
     sfid__record_append(f.page, 0, &start);
     f.records = 1;
     f.g.page = f.page;

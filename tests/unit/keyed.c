@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The random bits of UUIDs: what the authors of cipher and hash publish, one by one and many at once; a key for each process,
- * which a child does not find; calls without a key, which wait for nobody. The program has a getrandom() of its own, in
- * which a signal comes.
+ * The random bits of UUIDs: what the authors of cipher and hash publish, one by one and many at
+ * once; a key for each process, which a child does not find; calls without a key, which wait for
+ * nobody. The program has a getrandom() of its own, in which a signal comes.
  */
 #include "base/keyed.h"
 
@@ -33,11 +33,12 @@ static uint64_t kind_now(void) { return atomic_load(&own()->kind); }
 
 /* ---- the functions --------------------------------------------------------- */
 
-/* How many of the bits differ between two results, summed over many: half of them, if each is as good as thrown. */
+/* How many of the bits differ between two results, summed over many: half of them, if each is as
+ * good as thrown. */
 static void about_half(uint64_t differing, const char *name, const char *what) {
     const uint64_t half = NUMBERS * BITS / 2;
-    ok(differing > half - half / 20 && differing < half + half / 20, "%s: %s changes half of the bits (%.3f)", name, what,
-       (double)differing / (NUMBERS * BITS));
+    ok(differing > half - half / 20 && differing < half + half / 20,
+       "%s: %s changes half of the bits (%.3f)", name, what, (double)differing / (NUMBERS * BITS));
 }
 
 static void spread(const char *name, enum sfid__key_kind kind) {
@@ -71,24 +72,28 @@ static void published(void) {
     static const uint64_t counted[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
     static const uint64_t example[2] = {UINT64_C(0xa6d2ae2816157e2b), UINT64_C(0x3c4fcf098815f7ab)};
     sfid__key_set(own(), counted, SFID__KEY_HASH);
-    is_u64(sfid__keyed(counted[0], counted[1]), UINT64_C(0x3f2acc7f57c29bdb), "SipHash-2-4: the authors' 16 bytes");
+    is_u64(sfid__keyed(counted[0], counted[1]), UINT64_C(0x3f2acc7f57c29bdb),
+           "SipHash-2-4: the authors' 16 bytes");
     spread("SipHash", SFID__KEY_HASH);
     if (!sfid__key_may_cipher()) {
         skip(7, "no instructions for AES");
         return;
     }
     sfid__key_set(own(), counted, SFID__KEY_CIPHER);
-    is_u64(sfid__keyed(UINT64_C(0x7766554433221100), UINT64_C(0xffeeddccbbaa9988)), UINT64_C(0x30047b6ad8e0c469),
-           "AES-128: FIPS 197, appendix C.1");
+    is_u64(sfid__keyed(UINT64_C(0x7766554433221100), UINT64_C(0xffeeddccbbaa9988)),
+           UINT64_C(0x30047b6ad8e0c469), "AES-128: FIPS 197, appendix C.1");
     sfid__key_set(own(), example, SFID__KEY_CIPHER);
-    is_u64(sfid__keyed(UINT64_C(0x8d305a88a8f64332), UINT64_C(0x340737e0a2983131)), UINT64_C(0xfb09dc021d842539), "appendix B");
+    is_u64(sfid__keyed(UINT64_C(0x8d305a88a8f64332), UINT64_C(0x340737e0a2983131)),
+           UINT64_C(0xfb09dc021d842539), "appendix B");
     is_u64(own()->rounds[10][1], UINT64_C(0xa60c63b6c80c3fe1), "appendix A.1: its last round key");
     spread("AES", SFID__KEY_CIPHER);
 }
 
 /* ---- the key of a process ------------------------------------------------------ */
 
-static enum sfid__key_kind made(void) { return sfid__key_may_cipher() ? SFID__KEY_CIPHER : SFID__KEY_HASH; }
+static enum sfid__key_kind made(void) {
+    return sfid__key_may_cipher() ? SFID__KEY_CIPHER : SFID__KEY_HASH;
+}
 
 static void forget(void) { atomic_store(&own()->kind, SFID__KEY_NONE); }
 
@@ -100,7 +105,8 @@ static bool may_map(void) {
 /* First of all: the library asks for its memory once. */
 static void without_memory(void) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_AS, &limit) < 0 || setrlimit(RLIMIT_AS, &(struct rlimit){0, limit.rlim_max}) < 0 || may_map()) {
+    if (getrlimit(RLIMIT_AS, &limit) < 0 ||
+        setrlimit(RLIMIT_AS, &(struct rlimit){0, limit.rlim_max}) < 0 || may_map()) {
         skip(1, "the system does not limit memory");
     } else {
         const uint64_t a = sfid__keyed(1, 2), b = sfid__keyed(1, 2);
@@ -130,7 +136,8 @@ static void begun(void) {
     is_u64(kind_now(), SFID__KEY_BEGUN, "and nobody else writes it");
     forget();
     sfid__keyed_n(1, 2, bits, 8);
-    ok(kind_now() == made() && bits[7] == sfid__keyed(1, 9), "the first of many at once makes the key for the others");
+    ok(kind_now() == made() && bits[7] == sfid__keyed(1, 9),
+       "the first of many at once makes the key for the others");
 }
 
 static uint64_t by_handler;
@@ -147,11 +154,13 @@ static void interrupted(void) {
     signal(SIGUSR1, on_signal);
     forget();
     const uint64_t alone = sfid__keyed(1, 2);
-    ok(alone != own()->words[0] && alone != own()->words[1], "the call that makes the key gives away nothing of its key");
+    ok(alone != own()->words[0] && alone != own()->words[1],
+       "the call that makes the key gives away nothing of its key");
     forget();
     in_getrandom = interrupt;
     const uint64_t first = sfid__keyed(1, 2);
-    ok(by_handler != 0 && first != by_handler, "a handler interrupts a call that is about to make the key");
+    ok(by_handler != 0 && first != by_handler,
+       "a handler interrupts a call that is about to make the key");
     is_u64(sfid__keyed(1, 2), by_handler, "and the key that it makes stays");
 }
 
@@ -161,11 +170,15 @@ static struct shared { uint64_t bits, child[CHILDREN], grandchild[CHILDREN]; } *
 
 static bool wipes; /* the kernel does; emulators may only say so */
 
-/* As fork() does it, or without the C library's knowledge: then wiped memory alone shows that it is a child. */
-static pid_t split(bool raw) { return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork(); }
+/* As fork() does it, or without the C library's knowledge: then wiped memory alone shows that it is
+ * a child. */
+static pid_t split(bool raw) {
+    return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+}
 
 static int descend(int i, bool raw) {
-    const bool blank = kind_now() == SFID__KEY_NONE && own()->words[0] == 0 && own()->rounds[10][1] == 0;
+    const bool blank =
+        kind_now() == SFID__KEY_NONE && own()->words[0] == 0 && own()->rounds[10][1] == 0;
     (void)sfid__keyed(1, 2);
     shared->child[i] = sfid__keyed(1, 2);
     const pid_t child = split(raw);
@@ -226,7 +239,8 @@ static int by_value(const void *a, const void *b) {
 static void threads(void) {
     pthread_t thread[THREADS];
     uint64_t changed = UINT64_MAX, same = 0;
-    for (int round = 0; round < 5 && changed > THREADS * EACH / 10; round++) { /* on a busy machine the key may come late */
+    /* on a busy machine the key may come late */
+    for (int round = 0; round < 5 && changed > THREADS * EACH / 10; round++) {
         forget();
         pthread_barrier_init(&start, NULL, THREADS);
         for (int i = 0; i < THREADS; i++)
@@ -238,7 +252,8 @@ static void threads(void) {
         for (uint64_t i = 0; i < THREADS * EACH; i++)
             changed += drawn[i] != sfid__keyed(1, i);
     }
-    ok(changed <= THREADS * EACH / 10, "threads make one key (%" PRIu64 " numbers came before it)", changed);
+    ok(changed <= THREADS * EACH / 10, "threads make one key (%" PRIu64 " numbers came before it)",
+       changed);
     qsort(drawn, COUNT(drawn), sizeof drawn[0], by_value);
     for (size_t i = 1; i < COUNT(drawn); i++)
         same += drawn[i] == drawn[i - 1];
@@ -264,7 +279,8 @@ static void dumps(void) {
         skip(1, "memory is not wiped on fork here");
         return;
     }
-    ok(strstr(flags, " dd ") && strstr(flags, " wf "), "the key's memory is in no core dump and in no child:%s", flags);
+    ok(strstr(flags, " dd ") && strstr(flags, " wf "),
+       "the key's memory is in no core dump and in no child:%s", flags);
 }
 
 int main(void) {

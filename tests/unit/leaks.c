@@ -9,7 +9,8 @@
 
 enum { WARM = 20, ROUNDS = 1000 };
 
-/* Bytes from malloc(). 0 where that is not known: sanitizers and valgrind find leaks by themselves. */
+/* Bytes from malloc(). 0 where that is not known: sanitizers and valgrind find leaks by
+ * themselves. */
 static size_t heap_used(void) {
 #if defined(__GLIBC__) && __GLIBC_MINOR__ >= 33 && !SANITIZED
     return mallinfo2().uordblks;
@@ -21,15 +22,16 @@ static size_t heap_used(void) {
 static bool a_mark(void) {
     struct sfid__mark m;
     const bool taken =
-        sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0}, &mark_said, &mark_err) == 0;
+        sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0},
+                        &mark_said, &mark_err) == 0;
     sfid__mark_drop(&m);
     return taken;
 }
 
 static bool a_directory(void) {
     struct sfid__dir dir, sub = SFID__DIR_NONE;
-    const bool opened =
-        sfid__dir_reopen(&dir, mark_app.path, &mark_err) == 0 && sfid__dir_open_sub(&sub, &dir, "sub", &mark_err) == 0;
+    const bool opened = sfid__dir_reopen(&dir, mark_app.path, &mark_err) == 0 &&
+                        sfid__dir_open_sub(&sub, &dir, "sub", &mark_err) == 0;
     sfid__dir_close(&sub);
     sfid__dir_close(&dir);
     return opened;
@@ -68,7 +70,8 @@ static bool refused_options(void) {
     return sfid__options_read(&o, &s, &mark_err) == SFID_EINVAL;
 }
 
-/* Copied out of the caller's memory, and from then on one for all; the URL of a node is another one. */
+/* Copied out of the caller's memory, and from then on one for all; the URL of a node is another
+ * one. */
 static bool a_shared_url(void) {
     struct sfid__uri uri, one;
     if (sfid__uri_parse("redis+cluster://a,b", &uri, &mark_err) < 0)
@@ -100,7 +103,8 @@ static void again_and_again(bool (*make)(void), const char *what) {
     is_i64(entries("/proc/self/fd"), fds, "%s: and without a descriptor", what);
 }
 
-/* Generators of one app, each with a pid of this host, beside the first: that one has what the process needs once. */
+/* Generators of one app, each with a pid of this host, beside the first: that one has what the
+ * process needs once. */
 static void is_small(void) {
     enum { MANY = 100, MOST = 3600 };
     sfid *all[MANY + 1] = {NULL};

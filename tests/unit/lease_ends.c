@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* lease_ends.c - the lease machine at the end of a process (R7), and of the next one in its slot at its beginning (R9). */
+/* lease_ends.c - the lease machine at the end of a process (R7), and of the next one in its slot at
+ * its beginning (R9). */
 #include "support/leases.h"
 
 static void what_an_open_window_is_worth(void) {
     begin(&usual);
-    is_str(resume_warm(TICK + 20), "h NR", "R9: of a window that is open, too, before anything is drawn");
+    is_str(resume_warm(TICK + 20), "h NR",
+           "R9: of a window that is open, too, before anything is drawn");
     ok(!l.opened, "so nothing may be drawn");
     is_str(grant(3, 0, TICK + WINDOW), "h ENLS", "answered: there is a pid");
     ok(l.opened, "and numbers are drawn");
@@ -16,7 +18,8 @@ static void what_an_open_window_is_worth(void) {
         ok(l.opened, "and numbers are drawn meanwhile");
         is_str(wake_when_due(), "h NR", "when it is time");
         is_u64(last()->next_nonce, 73, "R2: with the same nonce");
-        is_str(grant(3, 0, TICK + WINDOW), "h ENWS", "then it goes on, as if it had been told of the pid");
+        is_str(grant(3, 0, TICK + WINDOW), "h ENWS",
+               "then it goes on, as if it had been told of the pid");
     }
     begin(&usual);
     resume_warm(TICK + 20);
@@ -36,17 +39,20 @@ static void what_is_forgotten_at_the_end(void) {
     const uint64_t token = l.token, limit = l.limit;
     close_lease();
     is_str(answer(SFID__LOST), "e NR", "R7: what the store has forgotten is shown to it");
-    ok(last()->token == token && last()->limit == limit && last()->next_nonce != 0 && last()->move_token == 0,
+    ok(last()->token == token && last()->limit == limit && last()->next_nonce != 0 &&
+           last()->move_token == 0,
        "as it is, with a new nonce, and no other pid is wanted");
     const uint64_t nonce = last()->next_nonce;
     is_str(grant(last()->pid, 0, limit + WINDOW), "e NV", "and then given back");
-    ok(last()->floor == 543 && last()->nonce == nonce && last()->next_nonce == 0 && last()->limit == limit + WINDOW,
+    ok(last()->floor == 543 && last()->nonce == nonce && last()->next_nonce == 0 &&
+           last()->limit == limit + WINDOW,
        "at the tick of before, as it was renewed");
     is_str(answer(SFID__LOST), "e S", "not shown again");
     begin_held(&usual);
     close_lease();
     answer(SFID__LOST);
-    is_str(grant(last()->pid, 0, limit + 10 * WINDOW), "e S", "R8: an impossible answer to that counts as none");
+    is_str(grant(last()->pid, 0, limit + 10 * WINDOW), "e S",
+           "R8: an impossible answer to that counts as none");
     begin_first(SHORT_PID);
     close_lease();
     is_str(answer(SFID__LOST), "e NR", "a short pid is shown again, too");

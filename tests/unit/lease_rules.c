@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* lease_rules.c - the lease machine: what its actions carry, which answers count, and when it does what. */
+/* lease_rules.c - the lease machine: what its actions carry, which answers count, and when it does
+ * what. */
 #include "support/leases.h"
 
 /* ---- what is shown --------------------------------------------------------- */
@@ -8,7 +9,8 @@ static void tokens_of_claims(void) {
     begin_open(&usual);
     const struct sfid__lease_action first = *last();
     is_u64(first.start, 5, "claim: looks first where open said");
-    ok(first.token != 0 && first.nonce != 0 && first.token != first.nonce, "claim: token and nonce are there");
+    ok(first.token != 0 && first.nonce != 0 && first.token != first.nonce,
+       "claim: token and nonce are there");
     fail_and_wake();
     const struct sfid__lease_action second = *last();
     is_u64(second.token, first.token, "R6: made again it has the same token");
@@ -34,24 +36,32 @@ static void nonces_of_renewals(void) {
     wake_when_due();
     const struct sfid__lease_action noted = out.list[0], sent = *last();
     ok(sent.next_nonce > nonce, "R2: a renewal has a new nonce, above the one before");
-    ok(noted.kind == SFID__DO_NOTE && noted.nonce == nonce && noted.next_nonce == sent.next_nonce, "R3: noted before with the old");
-    ok(sent.pid == 4 && sent.token == token && sent.nonce == nonce && sent.limit == TICK + WINDOW, "a renewal shows what is held");
+    ok(noted.kind == SFID__DO_NOTE && noted.nonce == nonce && noted.next_nonce == sent.next_nonce,
+       "R3: noted before with the old");
+    ok(sent.pid == 4 && sent.token == token && sent.nonce == nonce && sent.limit == TICK + WINDOW,
+       "a renewal shows what is held");
     fail_and_wake();
-    ok(last()->next_nonce == sent.next_nonce && last()->nonce == nonce, "R2: the same until it is answered");
+    ok(last()->next_nonce == sent.next_nonce && last()->nonce == nonce,
+       "R2: the same until it is answered");
     answer(SFID__LATER);
     wake_when_due();
     grant(4, 0, TICK + WINDOW - 1); /* not possible */
     wake_when_due();
     ok(last()->next_nonce == sent.next_nonce, "R2: an answer that is none does not count");
     grant(4, 0, TICK + WINDOW + 30);
-    ok(out.list[0].kind == SFID__DO_EXTEND && out.list[0].limit == TICK + WINDOW + 30, "answered: the limit rises");
-    ok(out.list[1].nonce == sent.next_nonce && out.list[1].next_nonce == 0, "answered: the new nonce is noted alone");
+    ok(out.list[0].kind == SFID__DO_EXTEND && out.list[0].limit == TICK + WINDOW + 30,
+       "answered: the limit rises");
+    ok(out.list[1].nonce == sent.next_nonce && out.list[1].next_nonce == 0,
+       "answered: the new nonce is noted alone");
     wake_when_due();
-    ok(last()->nonce == sent.next_nonce && last()->next_nonce != sent.next_nonce, "R2: the next one has another");
+    ok(last()->nonce == sent.next_nonce && last()->next_nonce != sent.next_nonce,
+       "R2: the next one has another");
     is_u64(last()->limit, TICK + WINDOW + 30, "and testifies with the limit answered");
 }
 
-static const char *copied(void) { return step((struct sfid__lease_event){.kind = SFID__LEASE_COPIED}); }
+static const char *copied(void) {
+    return step((struct sfid__lease_event){.kind = SFID__LEASE_COPIED});
+}
 
 static void what_copies_show(void) {
     begin_held(&usual);
@@ -78,7 +88,8 @@ static void what_copies_show(void) {
 static void what_restarts_show(void) {
     begin(&usual);
     is_str(resume(TICK + 20, 73), "h NR", "R9: what is found is renewed at once");
-    ok(last()->pid == 3 && last()->token == 71 && last()->nonce == 72 && last()->limit == TICK + 20, "R9: as it was found");
+    ok(last()->pid == 3 && last()->token == 71 && last()->nonce == 72 && last()->limit == TICK + 20,
+       "R9: as it was found");
     is_u64(last()->next_nonce, 73, "R9: and with the nonce that was not answered");
     is_u64(out.list[0].next_nonce, 73, "R3: which is noted again");
     resume(TICK + 20, 0);
@@ -90,7 +101,8 @@ static void what_restarts_show(void) {
     is_u64(last()->start, 3, "and looks for a pid there first");
 
     begin(&usual);
-    is_str(resume_cold(TICK - 20), "h NR", "R9: of a window that is over, too, before anything is claimed");
+    is_str(resume_cold(TICK - 20), "h NR",
+           "R9: of a window that is over, too, before anything is claimed");
     ok(!l.opened, "but nothing may be drawn until it is answered");
     is_str(grant(3, 0, TICK + WINDOW), "h ENLS", "answered: there is a pid");
     ok(l.opened, "and numbers are drawn");
@@ -98,7 +110,8 @@ static void what_restarts_show(void) {
     resume_cold(TICK - 20);
     is_str(answer(SFID__LOST), "w XC", "lost: another is claimed");
     grant(4, TICK, TICK + WINDOW);
-    is_str(adopted(TICK + WINDOW, true), "h LS", "whose opener hears of one that is held, not of a loss");
+    is_str(adopted(TICK + WINDOW, true), "h LS",
+           "whose opener hears of one that is held, not of a loss");
     begin(&usual);
     resume_cold(TICK - 20);
     is_str(answer(SFID__REFUSED), "h G", "refused, and there never was one: given up");
@@ -119,7 +132,8 @@ static void what_is_lost(void) {
     wake_when_due();
     const struct sfid__lease_action before = *last();
     is_str(answer(SFID__LOST), "w XC", "lost: told, and claimed at once");
-    ok(last()->token != before.token && last()->nonce != before.nonce, "R5: under a token and a nonce never shown");
+    ok(last()->token != before.token && last()->nonce != before.nonce,
+       "R5: under a token and a nonce never shown");
     is_u64(last()->next_nonce, 0, "R5: with none unanswered");
     is_u64(last()->start, 4, "lost: the same pid is looked at first");
     answer(SFID__REFUSED);
@@ -142,7 +156,8 @@ static void what_is_released(void) {
     const struct sfid__lease_action renewal = *last();
     is_str(close_lease(), "e V", "close: given back, also during a renewal");
     ok(last()->pid == 4 && last()->token == renewal.token, "close: the pid held");
-    ok(last()->nonce == renewal.nonce && last()->next_nonce == renewal.next_nonce, "close: under both nonces, one is known");
+    ok(last()->nonce == renewal.nonce && last()->next_nonce == renewal.next_nonce,
+       "close: under both nonces, one is known");
     is_u64(last()->floor, 543, "close: from the first tick not used");
     is_str(close_lease(), "e S", "R7: not twice");
     is_str(answer(SFID__FAILED), "e S", "R7: not again when it failed");
@@ -156,7 +171,8 @@ static void what_is_released(void) {
 
 /* ---- R4, R8: what is possible ---------------------------------------------- */
 
-static void claim_is(bool possible, uint64_t pid, uint64_t floor, uint64_t limit, const char *what) {
+static void claim_is(bool possible, uint64_t pid, uint64_t floor, uint64_t limit,
+                     const char *what) {
     begin_open(&usual);
     is_str(grant(pid, floor, limit), possible ? "w A" : "w FS", "R8: %s", what);
 }
@@ -171,13 +187,15 @@ static void possible_claims(void) {
     claim_is(false, 4, TICK + 1, TICK, "a floor above the limit");
     claim_is(false, 4, TICK, TICK + WINDOW + 1, "a window one tick too long");
     claim_is(true, 4, TICK - 400, TICK - 300, "a window long over");
-    claim_is(true, 4, TICK + REACH - WINDOW, TICK + REACH, "a window as far ahead as clocks may differ");
+    claim_is(true, 4, TICK + REACH - WINDOW, TICK + REACH,
+             "a window as far ahead as clocks may differ");
     claim_is(false, 4, TICK + REACH - WINDOW + 1, TICK + REACH + 1, "one further ahead");
     claim_is(false, 4, UINT64_MAX - WINDOW, UINT64_MAX, "one at the end of all numbers");
     struct sfid__lease_terms terms = usual;
     terms.reach = 0;
     begin_open(&terms);
-    is_str(grant(4, 9000, 9100), "w A", "R8: any distance, for a store that has no clock of its own");
+    is_str(grant(4, 9000, 9100), "w A",
+           "R8: any distance, for a store that has no clock of its own");
 }
 
 static void renewal_is(bool possible, uint64_t limit, const char *what) {
@@ -197,15 +215,18 @@ static void possible_renewals(void) {
     begin_held(&usual);
     wake_when_due();
     tick = 10;
-    is_str(grant(4, 0, TICK + WINDOW), "h ENWS", "R8: the limit there is, when our clock was set back");
+    is_str(grant(4, 0, TICK + WINDOW), "h ENWS",
+           "R8: the limit there is, when our clock was set back");
 
-    static const int64_t said_and_done[][2] = {{INT64_MIN, FIRST},         {-1, FIRST},           {0, FIRST},
-                                               {FIRST + 1, FIRST + 1},     {1000, 1000},          {POLL_MOST, POLL_MOST},
-                                               {POLL_MOST + 1, POLL_MOST}, {INT64_MAX, POLL_MOST}};
+    static const int64_t said_and_done[][2] = {
+        {INT64_MIN, FIRST},         {-1, FIRST},           {0, FIRST},
+        {FIRST + 1, FIRST + 1},     {1000, 1000},          {POLL_MOST, POLL_MOST},
+        {POLL_MOST + 1, POLL_MOST}, {INT64_MAX, POLL_MOST}};
     for (unsigned i = 0; i < sizeof said_and_done / sizeof said_and_done[0]; i++) {
         begin_open(&usual);
         later(said_and_done[i][0], 0);
-        is_i64(last()->due_ms - now, said_and_done[i][1], "R8: all pids taken for %" PRId64 " ms", said_and_done[i][0]);
+        is_i64(last()->due_ms - now, said_and_done[i][1], "R8: all pids taken for %" PRId64 " ms",
+               said_and_done[i][0]);
     }
 }
 
@@ -240,9 +261,11 @@ static void pauses(void) {
     is_i64(last()->due_ms - now, FIRST, "and a grant ends that");
 }
 
-/* An attempt of a lease under whose window IDs are generated fails, and so do those after it. A tick has unit_ms. */
+/* An attempt of a lease under whose window IDs are generated fails, and so do those after it. A
+ * tick has unit_ms. */
 static void runs_out(int64_t unit_ms, int64_t longest_ms, const char *what) {
-    const int64_t begin_ms = now, begin_tick = (int64_t)tick, end_ms = now + (int64_t)(l.limit - tick) * unit_ms;
+    const int64_t begin_ms = now, begin_tick = (int64_t)tick,
+                  end_ms = now + (int64_t)(l.limit - tick) * unit_ms;
     int64_t last_ms = now, most_ms = 0;
     bool hurries = false;
     while (now < end_ms) {
@@ -252,8 +275,10 @@ static void runs_out(int64_t unit_ms, int64_t longest_ms, const char *what) {
         most_ms = SFID__MAX(most_ms, now - last_ms);
         tick = (uint64_t)(begin_tick + (now - begin_ms) / unit_ms);
     }
-    ok(end_ms - last_ms <= 500, "%s: %" PRId64 " ms before its end there is a try", what, end_ms - last_ms);
-    ok(most_ms >= longest_ms / 2, "%s: pauses grow while there is time, to %" PRId64 " ms", what, most_ms);
+    ok(end_ms - last_ms <= 500, "%s: %" PRId64 " ms before its end there is a try", what,
+       end_ms - last_ms);
+    ok(most_ms >= longest_ms / 2, "%s: pauses grow while there is time, to %" PRId64 " ms", what,
+       most_ms);
     ok(!hurries, "%s: they shrink, but not below half a second", what);
     for (int i = 0; i < 8; i++)
         fail_and_wake();
@@ -324,7 +349,8 @@ static void half_windows(void) {
     now += HEARTBEAT / 8; /* this process is stopped, and the clocks go on */
     tick = TICK + 3 * WINDOW;
     grant(4, 0, TICK + 2 * WINDOW);
-    is_str(wake(true), "h NR", "short: at once, if the answer was read long after it was asked for");
+    is_str(wake(true), "h NR",
+           "short: at once, if the answer was read long after it was asked for");
 
     struct sfid__lease_terms terms = usual;
     terms.end = TICK + WINDOW;
@@ -350,7 +376,8 @@ static void waits_for_the_clock(void) {
     tick = TICK + 50;
     open_lease();
     grant(4, TICK + 50, TICK + 50);
-    is_str(adopted(TICK + 50, false), "h LS", "nothing can be issued yet: there is a pid, and nothing is asked");
+    is_str(adopted(TICK + 50, false), "h LS",
+           "nothing can be issued yet: there is a pid, and nothing is asked");
     is_i64(last()->due_ms, SFID__FOREVER, "until the generator asks");
     is_str(wake(true), "h S", "which is in vain while nothing can be issued");
     idle = false;
@@ -365,7 +392,8 @@ static void waits_for_the_clock(void) {
     tick = TICK + 50;
     open_lease();
     grant(4, TICK + 50, TICK + 50);
-    is_str(adopted(TICK + 80, false), "h NR", "a window found that the store does not know of is renewed first");
+    is_str(adopted(TICK + 80, false), "h NR",
+           "a window found that the store does not know of is renewed first");
     ok(!l.opened, "before anything is generated");
     begin(&usual);
     idle = true;
@@ -402,7 +430,8 @@ static void rests(void) {
     is_str(wake_when_due(), "h NR", "no rest where a lease has to be kept");
 }
 
-/* A bound below the next number: the page alone knows that number, until the store knows as well. */
+/* A bound below the next number: the page alone knows that number, until the store knows as
+ * well. */
 static void raises_a_bound(void) {
     struct sfid__lease_terms terms = usual;
     terms.rests = true;
@@ -410,8 +439,9 @@ static void raises_a_bound(void) {
     idle = true;
     open_lease();
     grant(4, TICK, TICK);
-    is_str(step((struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = TICK, .bare = true}), "h NR",
-           "a bound below the next number is raised, though nothing can be issued");
+    is_str(
+        step((struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = TICK, .bare = true}),
+        "h NR", "a bound below the next number is raised, though nothing can be issued");
     answer(SFID__FAILED);
     is_str(wake_when_due(), "h NR", "and again after a failure");
     is_str(grant(4, 0, TICK), "h ENLS", "then the pid is held");

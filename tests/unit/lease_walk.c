@@ -30,22 +30,23 @@ static void choose_terms(void) {
     w.skew_ms = 2 * w.spread_ms;
     w.max_skew_ms = chance(500) ? 0 : (int64_t)(window * UNIT_MS * (1 + below(2)));
     w.patience_ms = 100 + (int64_t)below(400);
-    w.terms = (struct sfid__lease_terms){.window = window,
-                                         .first_window = first_window,
-                                         .share = chance(250) ? 0 : 2 + 2 * below(2),
-                                         .end = TICKS * 2,
-                                         .unit_ms = UNIT_MS,
-                                         .reach = w.max_skew_ms ? window + tick_of(w.max_skew_ms) + 1 : 0,
-                                         .pid_min = pid_min,
-                                         .pid_max = pid_min + 2 + below(PIDS - 2 - pid_min),
-                                         .heartbeat_ms = (int64_t)window * UNIT_MS / 3,
-                                         .first_heartbeat_ms = (int64_t)first_window * UNIT_MS / 3,
-                                         .poll_least_ms = 10 + (int64_t)below(200),
-                                         .poll_most_ms = (int64_t)window * UNIT_MS / 3,
-                                         .retry_first_ms = 20 + (int64_t)below(200),
-                                         .retry_longest_ms = 300 + (int64_t)below(1000),
-                                         .rests = chance(150),
-                                         .testifies = !chance(150)};
+    w.terms =
+        (struct sfid__lease_terms){.window = window,
+                                   .first_window = first_window,
+                                   .share = chance(250) ? 0 : 2 + 2 * below(2),
+                                   .end = TICKS * 2,
+                                   .unit_ms = UNIT_MS,
+                                   .reach = w.max_skew_ms ? window + tick_of(w.max_skew_ms) + 1 : 0,
+                                   .pid_min = pid_min,
+                                   .pid_max = pid_min + 2 + below(PIDS - 2 - pid_min),
+                                   .heartbeat_ms = (int64_t)window * UNIT_MS / 3,
+                                   .first_heartbeat_ms = (int64_t)first_window * UNIT_MS / 3,
+                                   .poll_least_ms = 10 + (int64_t)below(200),
+                                   .poll_most_ms = (int64_t)window * UNIT_MS / 3,
+                                   .retry_first_ms = 20 + (int64_t)below(200),
+                                   .retry_longest_ms = 300 + (int64_t)below(1000),
+                                   .rests = chance(150),
+                                   .testifies = !chance(150)};
 }
 
 static void choose_faults(void) {
@@ -87,7 +88,8 @@ static void come_back(struct owner *o) {
         start(o, false);
 }
 
-/* One owner and the network in a hurry, hardly any time passing: what goes round in circles shows. */
+/* One owner and the network in a hurry, hardly any time passing: what goes round in circles
+ * shows. */
 static void hurry(struct owner *o) {
     for (unsigned i = 0; i < 60 && !w.broken; i++) {
         w.now += (int64_t)below(2);
@@ -123,12 +125,14 @@ static unsigned holding(bool drawable) {
     for (unsigned i = 0; i < OWNERS; i++) {
         const struct owner *o = &w.owner[i];
         const bool holds = o->phase == UP && o->machine.state == SFID__LEASE_HELD;
-        n += drawable ? holds && o->told && !o->gated && o->page.limit > tick_of(host_ms(o)) : holds;
+        n +=
+            drawable ? holds && o->told && !o->gated && o->page.limit > tick_of(host_ms(o)) : holds;
     }
     return n;
 }
 
-/* No fault any more, clocks right, every message delivered: soon all have a pid, or all pids are had. */
+/* No fault any more, clocks right, every message delivered: soon all have a pid, or all pids are
+ * had. */
 static void calm_down(void) {
     const int64_t began = w.now, bound = 4 * (window_ms() + w.skew_ms) + 2 * w.terms.heartbeat_ms;
     unsigned wanting = 0;
@@ -166,16 +170,17 @@ static void calm_down(void) {
     for (unsigned i = 0; i < OWNERS; i++) {
         const struct owner *o = &w.owner[i];
         if (o->phase != NOBODY)
-            note(o, "at the end: state, wake, limit", (uint64_t)o->machine.state, (uint64_t)o->asleep_till, o->machine.limit,
-                 o->question);
+            note(o, "at the end: state, wake, limit", (uint64_t)o->machine.state,
+                 (uint64_t)o->asleep_till, o->machine.limit, o->question);
     }
-    broken(LIVENESS, "after %" PRId64 " ms of calm %u of %u that want one of %u pids have one", w.now - began, holding(true),
-           wanting, width);
+    broken(LIVENESS, "after %" PRId64 " ms of calm %u of %u that want one of %u pids have one",
+           w.now - began, holding(true), wanting, width);
 }
 
 static void run(uint64_t seed) {
     set_out(seed);
-    while (!w.broken && w.step < STEPS_OF_RUN && tick_of(w.now) + 20 * w.terms.window < TICKS && paper.leases < LEASES / 2) {
+    while (!w.broken && w.step < STEPS_OF_RUN && tick_of(w.now) + 20 * w.terms.window < TICKS &&
+           paper.leases < LEASES / 2) {
         one_step();
         w.step++;
     }
@@ -188,7 +193,8 @@ static void run(uint64_t seed) {
 
 /* x: reached; r: too rare to be demanded; .: by no caller that keeps to machine.h. */
 static const char *const reachable[STATES] = {
-    /* OPEN RESUME WAKE | granted later switched lost foreign failed refused | adopted sure, not; unfit; close; copied */
+    /* OPEN RESUME WAKE | granted later switched lost foreign failed refused | adopted sure, not;
+     * unfit; close; copied */
     [SFID__LEASE_WANTED] = "xxxxxxxxxxxxxxx",
     [SFID__LEASE_HELD] = "xxxxxxxxxx...xx",
     [SFID__LEASE_ENDED] = "xxxxrrxrxxxxxxx",
@@ -215,27 +221,32 @@ static void report_coverage(bool demanded) {
 }
 
 static void report_figures(void) {
-    diag("%" PRIu64 " steps in %" PRIu64 " runs; %" PRIu64 " claims, %" PRIu64 " renewals, %" PRIu64 " releases served, %" PRIu64
-         " of them late; %" PRIu64 " messages lost, %" PRIu64 " answers spoilt, %" PRIu64 " heard, %" PRIu64 " too late for that",
-         figures.steps, figures.runs, figures.claims, figures.renewals, figures.releases, figures.late_requests,
-         figures.lost_messages, figures.spoilt, figures.answers, figures.stale_answers);
-    diag("%" PRIu64 " epochs, %" PRIu64 " failovers; %" PRIu64 " deaths, %" PRIu64 " restarts from a page, %" PRIu64
-         " by a child; %" PRIu64 " pages lost, %" PRIu64 " stops, %" PRIu64 " closes, %" PRIu64 " given up, %" PRIu64
-         " grants without a record",
-         figures.epochs, figures.failovers, figures.crashes, figures.restarts, figures.takeovers, figures.pages_lost, figures.stops,
-         figures.closes, figures.gave_up, figures.unfit);
-    diag("%" PRIu64 " pids lost: forgotten %" PRIu64 " times, succeeded %" PRIu64 ", set back by a late request %" PRIu64
-         "; %" PRIu64 " copies, %" PRIu64 " of them noticed it, a copied lease found out %" PRIu64
+    diag("%" PRIu64 " steps in %" PRIu64 " runs; %" PRIu64 " claims, %" PRIu64 " renewals, %" PRIu64
+         " releases served, %" PRIu64 " of them late; %" PRIu64 " messages lost, %" PRIu64
+         " answers spoilt, %" PRIu64 " heard, %" PRIu64 " too late for that",
+         figures.steps, figures.runs, figures.claims, figures.renewals, figures.releases,
+         figures.late_requests, figures.lost_messages, figures.spoilt, figures.answers,
+         figures.stale_answers);
+    diag("%" PRIu64 " epochs, %" PRIu64 " failovers; %" PRIu64 " deaths, %" PRIu64
+         " restarts from a page, %" PRIu64 " by a child; %" PRIu64 " pages lost, %" PRIu64
+         " stops, %" PRIu64 " closes, %" PRIu64 " given up, %" PRIu64 " grants without a record",
+         figures.epochs, figures.failovers, figures.crashes, figures.restarts, figures.takeovers,
+         figures.pages_lost, figures.stops, figures.closes, figures.gave_up, figures.unfit);
+    diag("%" PRIu64 " pids lost: forgotten %" PRIu64 " times, succeeded %" PRIu64
+         ", set back by a late request %" PRIu64 "; %" PRIu64 " copies, %" PRIu64
+         " of them noticed it, a copied lease found out %" PRIu64
          " times; second pid taken by the store's own order %" PRIu64 " times",
-         figures.losses, figures.gone, figures.superseded, figures.set_back, figures.copies, figures.noticed, figures.copies_found,
-         figures.second_pids);
-    diag("%" PRIu64 " claims of short pids, %" PRIu64 " moves granted, %" PRIu64 " heard of, %" PRIu64
-         " of them without a record; %" PRIu64 " strangers met",
-         figures.short_claims, figures.moves, figures.moves_heard, figures.moves_unfit, figures.strangers_met);
-    diag("%" PRIu64 " closes left a lease, %" PRIu64 " after a question, %" PRIu64 " shown again; %" PRIu64
-         " successors of them, %" PRIu64 " restarts without an answer",
+         figures.losses, figures.gone, figures.superseded, figures.set_back, figures.copies,
+         figures.noticed, figures.copies_found, figures.second_pids);
+    diag("%" PRIu64 " claims of short pids, %" PRIu64 " moves granted, %" PRIu64
+         " heard of, %" PRIu64 " of them without a record; %" PRIu64 " strangers met",
+         figures.short_claims, figures.moves, figures.moves_heard, figures.moves_unfit,
+         figures.strangers_met);
+    diag("%" PRIu64 " closes left a lease, %" PRIu64 " after a question, %" PRIu64
+         " shown again; %" PRIu64 " successors of them, %" PRIu64 " restarts without an answer",
          figures.left, figures.left_again, figures.shown_again, figures.succeeded, figures.unasked);
-    diag("%" PRIu64 " numbers drawn; longest wait in calm %" PRIu64 " ms", figures.drawn, figures.longest_calm_ms);
+    diag("%" PRIu64 " numbers drawn; longest wait in calm %" PRIu64 " ms", figures.drawn,
+         figures.longest_calm_ms);
 }
 
 int main(void) {
@@ -249,7 +260,8 @@ int main(void) {
     diag("seeds %" PRIu64 " to %" PRIu64 " (SFID_TEST_SEED runs one)", first, seed);
     if (w.broken) {
         show_trace();
-        diag("%s: seed %" PRIu64 ", step %" PRIu64 ": %s", check_key[w.broken], w.seed, w.step, w.why);
+        diag("%s: seed %" PRIu64 ", step %" PRIu64 ": %s", check_key[w.broken], w.seed, w.step,
+             w.why);
     }
     for (int check = NOTHING_BROKEN + 1; check < CHECKS; check++)
         ok(w.broken != (enum check)check, "%s", check_text[check]);

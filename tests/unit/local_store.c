@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real disk. */
+/* The local store: which pid it takes, what it grants, what it calls lost; against marks on a real
+ * disk. */
 #include "lease/store.h"
 
 #include "host/files.h"
@@ -20,15 +21,19 @@ static bool shares; /* stores are made for processes that share */
 static int door = -1;
 static bool into_the_door;
 
-/* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the claim. */
+/* What a caller thinks of each pid, by bit: passes it over, would rather have another, ends the
+ * claim. */
 static struct opinion { unsigned busy, far, broken, unusable, seen; } opinion;
 
-static int accept(void *accepter, const struct sfid__lease_event *r, bool picky, struct sfid__error *e) {
+static int accept(void *accepter, const struct sfid__lease_event *r, bool picky,
+                  struct sfid__error *e) {
     struct opinion *o = accepter;
     o->seen++;
     if (into_the_door) { /* after the mark is taken, another process of the app comes in between */
         struct sfid__dir app, state;
-        need(sfid__dir_open_state(&state, state_dir, e) >= 0 && sfid__dir_open_sub(&app, &state, "orders", e) >= 0, "%s", e->text);
+        need(sfid__dir_open_state(&state, state_dir, e) >= 0 &&
+                 sfid__dir_open_sub(&app, &state, "orders", e) >= 0,
+             "%s", e->text);
         door = sfid__door_enter(&app, r->pid, 0, e);
         sfid__dir_close(&app);
         sfid__dir_close(&state);
@@ -48,7 +53,8 @@ static int accept(void *accepter, const struct sfid__lease_event *r, bool picky,
 }
 
 static struct sfid__store *make(int64_t pid, int64_t min, int64_t max) {
-    struct sfid__settings s = {.opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true, .shared = shares};
+    struct sfid__settings s = {
+        .opt = SFID_OPTIONS_INIT, .lead_ms = LEAD, .synced = true, .shared = shares};
     struct sfid__store *store = NULL;
     s.opt.app = "orders";
     s.opt.layout = &layout;
@@ -74,10 +80,14 @@ static enum sfid__lease_answer claim(struct sfid__store *store) {
 }
 
 /* The pid claimed by a store of its own; a code when there is none. */
-static int64_t claim_with(struct sfid__store *store) { return claim(store) == SFID__GRANTED ? (int64_t)grant.pid : err.code; }
+static int64_t claim_with(struct sfid__store *store) {
+    return claim(store) == SFID__GRANTED ? (int64_t)grant.pid : err.code;
+}
 
-static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid, uint64_t limit, uint64_t page) {
-    const struct sfid__lease_action ask = {.kind = SFID__DO_RENEW, .pid = pid, .limit = limit, .now = now, .page = page};
+static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid,
+                                     uint64_t limit, uint64_t page) {
+    const struct sfid__lease_action ask = {
+        .kind = SFID__DO_RENEW, .pid = pid, .limit = limit, .now = now, .page = page};
     err = (struct sfid__error){.code = 0};
     grant = (struct sfid__lease_event){.pid = 4711};
     return store->ops->renew(store, &ask, &grant, &err);
@@ -95,7 +105,8 @@ static void lowest_free(void) {
     }
     struct sfid__store *more = make(-1, 0, 7), *fixed = make(5, 0, 7);
     is_i64(claim_with(more), SFID_ENOPID, "with all taken there is none");
-    ok(strstr(err.text, "all 8 pids (0 to 7) of app \"orders\"") != NULL, "it says \"%s\"", err.text);
+    ok(strstr(err.text, "all 8 pids (0 to 7) of app \"orders\"") != NULL, "it says \"%s\"",
+       err.text);
     is_i64(claim_with(fixed), SFID_EBUSY, "nor is one that is fixed to be had");
     ok(strstr(err.text, "pid 5 is in use") != NULL, "it says \"%s\"", err.text);
     drop(s[2]);
@@ -123,7 +134,8 @@ static void in_a_range(void) {
 static void as_the_caller_likes(void) {
     struct sfid__store *s = make(-1, 0, 7);
     opinion = (struct opinion){.busy = 3, .far = 4};
-    is_i64(claim_with(s), 3, "pids whose page is in use are passed over, and one that lies far ahead");
+    is_i64(claim_with(s), 3,
+           "pids whose page is in use are passed over, and one that lies far ahead");
     drop(s);
     s = make(-1, 0, 3);
     opinion = (struct opinion){.busy = 1, .far = 14};
@@ -134,8 +146,8 @@ static void as_the_caller_likes(void) {
     is_i64(claim_with(s), SFID_ESTATE, "what is broken ends the claim");
     opinion = (struct opinion){.busy = 1, .unusable = 6};
     is_i64(claim_with(s), 3, "a file that cannot be used rules out its pid alone");
-    ok(passed_over.count == 2 && strstr(passed_over.first.text, "page 1"), "and is noted: %u, \"%s\"", passed_over.count,
-       passed_over.first.text);
+    ok(passed_over.count == 2 && strstr(passed_over.first.text, "page 1"),
+       "and is noted: %u, \"%s\"", passed_over.count, passed_over.first.text);
     drop(s);
     s = make(-1, 0, 7);
     opinion = (struct opinion){.unusable = 255};
@@ -157,35 +169,46 @@ static void as_the_caller_likes(void) {
 
 static void windows(void) {
     struct sfid__store *s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && grant.bound == 0 && grant.floor == grant.limit && grant.page == 0 && !grant.exact,
+    ok(claim(s) == SFID__GRANTED && grant.bound == 0 && grant.floor == grant.limit &&
+           grant.page == 0 && !grant.exact,
        "a pid never used is granted, with no window so far");
     ok(renew(s, NOW, 6, 0, 77) == SFID__GRANTED, "it is renewed");
     is_u64(grant.limit, NOW + WINDOW, "to what was asked for ahead");
-    ok(renew(s, NOW - 500, 6, NOW + WINDOW, 77) == SFID__GRANTED, "and again when the clock went back");
+    ok(renew(s, NOW - 500, 6, NOW + WINDOW, 77) == SFID__GRANTED,
+       "and again when the clock went back");
     is_u64(grant.limit, NOW + WINDOW, "never to less");
-    ok(renew(s, s->terms.end - 5, 6, NOW + WINDOW, 77) == SFID__GRANTED && grant.limit == s->terms.end,
+    ok(renew(s, s->terms.end - 5, 6, NOW + WINDOW, 77) == SFID__GRANTED &&
+           grant.limit == s->terms.end,
        "never past the end of the layout");
     drop(s);
 
     s = make(-1, 5, 5);
     const uint64_t ahead = (uint64_t)(NOW + 5000) << 12 | 77;
-    const struct sfid__lease_action far = {
-        .kind = SFID__DO_RENEW, .pid = 5, .limit = NOW + 5000, .now = NOW, .page = 3, .position = ahead};
-    ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &grant, &err) == SFID__GRANTED, "a pid that stands past its window");
+    const struct sfid__lease_action far = {.kind = SFID__DO_RENEW,
+                                           .pid = 5,
+                                           .limit = NOW + 5000,
+                                           .now = NOW,
+                                           .page = 3,
+                                           .position = ahead};
+    ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &grant, &err) == SFID__GRANTED,
+       "a pid that stands past its window");
     drop(s);
     s = make(-1, 5, 5);
-    ok(claim(s) == SFID__GRANTED && grant.bound == ahead, "is marked where it stands, not where the tick begins");
+    ok(claim(s) == SFID__GRANTED && grant.bound == ahead,
+       "is marked where it stands, not where the tick begins");
     drop(s);
 
     s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && grant.bound == s->terms.end << 12 && !grant.exact && grant.page == 77,
+    ok(claim(s) == SFID__GRANTED && grant.bound == s->terms.end << 12 && !grant.exact &&
+           grant.page == 77,
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__lease_action ask = {.kind = SFID__DO_RELEASE, .now = NOW, .position = 4711};
     ok(s->ops->is_last(s, NULL), "who is alone leaves last");
     s->ops->release(s, &ask, &err);
     drop(s);
     s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page == 77, "and gives back an exact position");
+    ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page == 77,
+       "and gives back an exact position");
     drop(s);
 }
 
@@ -194,11 +217,14 @@ static void windows(void) {
 /* Leaves the mark of a pid so far ahead of NOW, as a kill does. */
 static void leave(int64_t pid, uint64_t ahead) {
     struct sfid__store *s = make(-1, pid, pid);
-    need(claim(s) == SFID__GRANTED && renew(s, NOW + ahead - WINDOW, (uint64_t)pid, 0, 77) == SFID__GRANTED, "%s", err.text);
+    need(claim(s) == SFID__GRANTED &&
+             renew(s, NOW + ahead - WINDOW, (uint64_t)pid, 0, 77) == SFID__GRANTED,
+         "%s", err.text);
     drop(s);
 }
 
-/* The bound of far.c: each of three settings counts as its default at least, and max_ahead_ms three times. */
+/* The bound of far.c: each of three settings counts as its default at least, and max_ahead_ms three
+ * times. */
 static void too_far(void) {
     enum {
         LEAD_LEAST = 30000,
@@ -233,7 +259,8 @@ static void too_far(void) {
     drop(s);
     s = make(4, 0, 7);
     is_i64(claim_with(s), SFID_ECLOCK, "and one beyond it is not");
-    ok(strstr(err.text, "/orders/pid-4 says 20") && strstr(err.text, "run `sfid init --app orders --pid 4 --clock-was-wrong`"),
+    ok(strstr(err.text, "/orders/pid-4 says 20") &&
+           strstr(err.text, "run `sfid init --app orders --pid 4 --clock-was-wrong`"),
        "it says \"%s\"", err.text);
     drop(s);
     s = make(-1, 4, 4);
@@ -248,7 +275,8 @@ static void lost(void) {
     struct sfid__store *s = make(-1, 0, 7), *other = make(-1, 0, 7);
     opinion = (struct opinion){.seen = 0};
     is_i64(claim_with(s), 0, "a pid is held");
-    ok(renew(s, NOW, 1, NOW, 7) == SFID__LOST, "another that somebody else of the family got is not");
+    ok(renew(s, NOW, 1, NOW, 7) == SFID__LOST,
+       "another that somebody else of the family got is not");
     snprintf(path, sizeof path, "%s/orders", state_dir);
     snprintf(moved, sizeof moved, "%s/moved", state_dir);
     need(rename(path, moved) >= 0, "cannot move %s", path);
@@ -274,13 +302,18 @@ static void lost_with_its_page(void) {
     is_i64(claim_with(s), 3, "a pid is held");
     ok(renew(s, NOW, 3, 0, 9) == SFID__GRANTED, "and renewed");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
-    ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST, "with the state directory gone it is lost");
-    ok(claim(s) == SFID__REFUSED && err.code == SFID_ELEASE, "with its page gone, too, it stays lost");
-    ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"), "it says \"%s\"", err.text);
+    ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__LOST,
+       "with the state directory gone it is lost");
+    ok(claim(s) == SFID__REFUSED && err.code == SFID_ELEASE,
+       "with its page gone, too, it stays lost");
+    ok(strstr(err.text, state_dir) && strstr(err.text, "put the directories back"),
+       "it says \"%s\"", err.text);
     ok(stat(state_dir, &st) < 0, "and no state directory is made");
     need(rename(moved, state_dir) >= 0, "cannot move %s back", state_dir);
-    is_i64(claim_with(other), SFID_ENOPID, "the directory comes back: the mark was locked all the time");
-    ok(claim(s) == SFID__GRANTED && grant.page == 9 && grant.bound == (uint64_t)(NOW + WINDOW) << 12,
+    is_i64(claim_with(other), SFID_ENOPID,
+           "the directory comes back: the mark was locked all the time");
+    ok(claim(s) == SFID__GRANTED && grant.page == 9 &&
+           grant.bound == (uint64_t)(NOW + WINDOW) << 12,
        "and its holder goes on with it as it was");
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
@@ -301,7 +334,8 @@ static void shared_anew(void) {
     snprintf(moved, sizeof moved, "%s.away", state_dir);
     need(rename(state_dir, moved) >= 0, "cannot move %s", state_dir);
     into_the_door = true;
-    ok(claim(s) == SFID__REFUSED, "its mark is lost, and the new one's door is closed: %s", err.text);
+    ok(claim(s) == SFID__REFUSED, "its mark is lost, and the new one's door is closed: %s",
+       err.text);
     into_the_door = false;
     sfid__door_leave(door);
     is_i64(claim_with(s), 6, "at the next try it is held");

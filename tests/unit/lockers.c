@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who holds locks, as the kernel lists them: of numbered files, each process once; and of a page whose file is gone. The kernel
- * shows its list in pieces, and a lock may slip from one to the next while others come and go: what is not seen is looked for again.
+ * Who holds locks, as the kernel lists them: of numbered files, each process once; and of a page
+ * whose file is gone. The kernel shows its list in pieces, and a lock may slip from one to the next
+ * while others come and go: what is not seen is looked for again.
  */
 #include "slot_scene.h"
 
@@ -35,14 +36,16 @@ static bool is_shown(void *arg) {
     return fstatat(app.fd, name, &st, 0) == 0 && sfid__file_locker(&st) == l->process;
 }
 
-/* Asked without the library. A sandbox may hide it, and some file systems have another number there. */
+/* Asked without the library. A sandbox may hide it, and some file systems have another number
+ * there. */
 static bool kernel_shows(int fd) {
     struct stat st;
     char line[256], file[60], process[32];
     FILE *list = fopen("/proc/locks", "re");
     bool shown = false;
     need(fstat(fd, &st) == 0, "fstat: %s", strerror(errno));
-    snprintf(file, sizeof file, " %02x:%02x:%" PRIu64 " ", major(st.st_dev), minor(st.st_dev), (uint64_t)st.st_ino);
+    snprintf(file, sizeof file, " %02x:%02x:%" PRIu64 " ", major(st.st_dev), minor(st.st_dev),
+             (uint64_t)st.st_ino);
     snprintf(process, sizeof process, " %ld ", (long)getpid());
     while (list && !shown && fgets(line, sizeof line, list))
         shown = strstr(line, file) && strstr(line, process);
@@ -76,7 +79,8 @@ static void numbered(void) {
     const int not_locked = openat(app.fd, ALONE "6", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     snprintf(own, sizeof own, "%ld", (long)getpid());
     snprintf(both, sizeof both, "%s, %ld", own, (long)child);
-    listed(0, 9, sizeof both, both, "each process stands there once, in the order of its first lock");
+    listed(0, 9, sizeof both, both,
+           "each process stands there once, in the order of its first lock");
     listed(0, 1, sizeof both, own, "also one that has the lock before, too");
     listed(2, 2, sizeof both, both + strlen(own) + 2, "of one file one");
     listed(6, 9, sizeof both, "", "nobody for a file without a lock, or none");
@@ -95,14 +99,16 @@ static bool last_without_file(struct sfid__slot *s, const char *page) {
     return last;
 }
 
-/* Then nothing but a lock of its own shows whether a child has it. A page that belongs to a pid needs none: the pid's mark shows it. */
+/* Then nothing but a lock of its own shows whether a child has it. A page that belongs to a pid
+ * needs none: the pid's mark shows it. */
 static void page_is_gone(void) {
     struct sfid__slot s;
     char page[4300];
     bool last = false;
     snprintf(page, sizeof page, "%s/orders/0", run.path);
     for (int i = 0; i < TRIES && !last; i++) {
-        need(take_as(&s, "0", &(struct sfid__slot_want){LAYOUT, SFID__ANY_PID, LIMIT, 0}) == 0, "no slot: %s", err.text);
+        need(take_as(&s, "0", &(struct sfid__slot_want){LAYOUT, SFID__ANY_PID, LIMIT, 0}) == 0,
+             "no slot: %s", err.text);
         last = last_without_file(&s, page);
     }
     ok(last, "without the file of its page, who is alone knows that it is the last one");
@@ -120,7 +126,8 @@ int main(void) {
         tries--;
     if (tries == 0)
         skip_all("the kernel does not show who took a lock");
-    ok(tap_wait_until(is_shown, &(struct lock){100, getpid()}, TAP_WAIT_MS), "this process has a lock");
+    ok(tap_wait_until(is_shown, &(struct lock){100, getpid()}, TAP_WAIT_MS),
+       "this process has a lock");
     is_i64(entries("/proc/self/fd"), fds, "and the list is closed");
     numbered();
     page_is_gone();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * look.c - a long sequence, of which calls look at the word once a tick: what they take too many once the tick is used up, and
- * that they find the limit, the record's end and the handle's without a look. Threads: by the call and by the inline form.
+ * look.c - a long sequence, of which calls look at the word once a tick: what they take too many
+ * once the tick is used up, and that they find the limit, the record's end and the handle's without
+ * a look. Threads: by the call and by the inline form.
  *
  * Sizes: 4 threads, 100,000 calls each (sanitizer: 30,000).
  */
@@ -29,7 +30,9 @@ time_t time(time_t *out) {
 
 static uint64_t number(uint64_t tick, uint64_t seq) { return tick << SEQ_BITS | seq; }
 static uint64_t word(void) { return sfid__record_position(fake_record(&f)); }
-static void begin(sfid_exhaustion policy, uint32_t max_wait_ms) { fake_open(&f, "37:10:16/1ms", policy, max_wait_ms, 10000); }
+static void begin(sfid_exhaustion policy, uint32_t max_wait_ms) {
+    fake_open(&f, "37:10:16/1ms", policy, max_wait_ms, 10000);
+}
 
 /* Two calls: one looks, and the next need not. */
 static void begin_without_look(sfid_exhaustion policy, uint32_t max_wait_ms) {
@@ -40,10 +43,13 @@ static void begin_without_look(sfid_exhaustion policy, uint32_t max_wait_ms) {
 
 static void one_look_a_tick(void) {
     begin_without_look(SFID_WAIT, 0);
-    is_u64(atomic_load(&f.g.word_tick), START, "a call has looked at the word, and the next need not look");
-    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START, 2)), "without a look: the next ID");
+    is_u64(atomic_load(&f.g.word_tick), START,
+           "a call has looked at the word, and the next need not look");
+    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START, 2)),
+           "without a look: the next ID");
     fake_pass_ms(&f, 1);
-    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, 0)), "a new tick begins with its first ID");
+    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, 0)),
+           "a new tick begins with its first ID");
     is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, 1)), "and goes on");
     fake_close(&f);
     fake_open(&f, "38:10:15/1ms", SFID_WAIT, 0, 10000);
@@ -55,7 +61,8 @@ static void one_look_a_tick(void) {
 static void used_up(void) {
     begin_without_look(SFID_FAIL, 0);
     fake_set_word(&f, START, LAST);
-    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START, LAST)), "failing: the last ID of a tick");
+    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START, LAST)),
+           "failing: the last ID of a tick");
     int refused = 0;
     for (int i = 0; i < 1000; i++)
         refused += fake_try(&f) == SFID_EAGAIN;
@@ -63,11 +70,13 @@ static void used_up(void) {
     is_u64(word(), number(START + 1, 1), "of which one alone has moved the word");
     is_u64(sfid__record_issued(fake_record(&f)), LAST + 1, "which does not count as issued");
     fake_pass_ms(&f, 1);
-    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, 1)), "the next tick goes on behind it");
+    is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, 1)),
+           "the next tick goes on behind it");
     fake_close(&f);
     begin_without_look(SFID_WAIT, 2000);
     fake_set_word(&f, START + 1, 0);
-    is_i64(fake_next(&f), sfid__compose(fake_record(&f), number(START + 1, 0)), "waiting: a call keeps what it has taken");
+    is_i64(fake_next(&f), sfid__compose(fake_record(&f), number(START + 1, 0)),
+           "waiting: a call keeps what it has taken");
     is_i64(f.slept_ns, 1000000, "until its tick begins");
     fake_close(&f);
 }
@@ -84,14 +93,16 @@ static void closed(void) {
     begin_without_look(SFID_WAIT, 2000);
     const struct sfid__record *old = fake_record(&f);
     const struct sfid__record *r = fake_switch(&f, 9, 0, f.g.end);
-    is_i64(fake_next(&f), sfid__compose(r, r->floor << SEQ_BITS), "the record is closed: an ID of the next one");
+    is_i64(fake_next(&f), sfid__compose(r, r->floor << SEQ_BITS),
+           "the record is closed: an ID of the next one");
     is_u64(sfid__record_position(old), number(START, 3), "its word moves once");
     is_u64(sfid__record_issued(old), 2, "which does not count as issued");
     fake_close(&f);
     begin_without_look(SFID_WAIT, 0);
     sfid__generator_stop(&f.g);
     is_i64(fake_try(&f), SFID_ECLOSED, "the handle is closed: no ID");
-    ok(atomic_load(&sfid__no_record.word) == SFID__CLOSED, "and nothing is taken from the record of closed handles");
+    ok(atomic_load(&sfid__no_record.word) == SFID__CLOSED,
+       "and nothing is taken from the record of closed handles");
     fake_close(&f);
 }
 
@@ -99,7 +110,8 @@ static void clock_goes_back(void) {
     begin_without_look(SFID_FAIL, 0);
     fake_set_word(&f, START, LAST);
     fake_step_ms(&f, -1);
-    is_u64(fake_tick_of(&f, fake_try(&f)), START, "the clock goes back: calls look, and issue what is left");
+    is_u64(fake_tick_of(&f, fake_try(&f)), START,
+           "the clock goes back: calls look, and issue what is left");
     is_i64(fake_try(&f), SFID_ECLOCK, "and no more");
     is_u64(word(), number(START + 1, 0), "nor do they take it");
     fake_close(&f);
@@ -120,9 +132,11 @@ static void keeper_is_due(void) {
     f.g.half_window = f.g.end;
     fake_pass_ms(&f, 1);
     for (int i = 0; i < 3; i++)
-        is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, (uint64_t)i)), "a keeper is due: an ID all the same");
+        is_i64(fake_try(&f), sfid__compose(fake_record(&f), number(START + 1, (uint64_t)i)),
+               "a keeper is due: an ID all the same");
     is_u64(keepers, 0, "which starts none");
-    is_i64(fake_next(&f), sfid__compose(fake_record(&f), number(START + 1, 3)), "then one that may sleep, in the same tick");
+    is_i64(fake_next(&f), sfid__compose(fake_record(&f), number(START + 1, 3)),
+           "then one that may sleep, in the same tick");
     is_u64(keepers, 1, "starts it");
     fake_next(&f);
     fake_next(&f);
@@ -142,7 +156,8 @@ static void keeper_is_due(void) {
     f.g.half_window = f.g.end;
     fake_pass_ms(&f, 1);
     sfid_lane *lane = NULL;
-    ok(sfid_lane_open(&lane, fake_handle(&f)) == 0 && fake_try(&f) >= 0 && keepers == 0, "a keeper is due once more");
+    ok(sfid_lane_open(&lane, fake_handle(&f)) == 0 && fake_try(&f) >= 0 && keepers == 0,
+       "a keeper is due once more");
     ok(sfid_lane_next(lane) >= 0 && keepers == 1, "a lane starts it");
     sfid_lane_close(lane);
     fake_close(&f);
@@ -201,10 +216,11 @@ static void threads(const char *name, const char *layout, int64_t (*draw)(void))
         }
     }
     is_u64(count, LAST + 1, "threads, %s: all IDs of a tick are issued", name);
-    ok(repeats == 0 && others == 0 && strange == 0, "each once, and no other (%u twice, %u others, %u errors)", repeats, others,
-       strange);
+    ok(repeats == 0 && others == 0 && strange == 0,
+       "each once, and no other (%u twice, %u others, %u errors)", repeats, others, strange);
     const uint64_t over = word() - start - (LAST + 1);
-    ok(over <= THREADS * (THREADS + 1), "of %d calls, %u took one too many", calls * THREADS, (unsigned)over);
+    ok(over <= THREADS * (THREADS + 1), "of %d calls, %u took one too many", calls * THREADS,
+       (unsigned)over);
     fake_close(&f);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The durable mark: what is written is read back, and a write that was torn leaves the one before. */
+/* The durable mark: what is written is read back, and a write that was torn leaves the one
+ * before. */
 #include "host/mark.h"
 
 #include "id/layout.h"
@@ -34,25 +35,29 @@ static void write_and_read(void) {
     struct stat st;
     const mode_t mask = umask(0);
     const int fds = entries("/proc/self/fd");
-    ok(take(&m) == 0 && mark_said.word == 0 && mark_said.page_nonce == 0 && !mark_said.exact && !mark_said.damaged,
+    ok(take(&m) == 0 && mark_said.word == 0 && mark_said.page_nonce == 0 && !mark_said.exact &&
+           !mark_said.damaged,
        "a pid never used here begins at 0");
     umask(mask);
-    is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path), "its lock takes no descriptor where the mapping keeps it");
+    is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path),
+           "its lock takes no descriptor where the mapping keeps it");
     ok(stat(mark_path, &st) == 0 && (st.st_mode & 07777) == 0600 && st.st_size == 8 * BLOCK,
        "its file is private, and whole at once");
     sfid__mark_drop(&m);
     ok(found() == 0 && !mark_said.damaged, "so it does when nothing was written");
-    static const struct sfid__position positions[] = {{.word = 100, .page_nonce = 1},
-                                                      {.word = 200, .page_nonce = 1, .exact = true},
-                                                      {.word = 250, .page_nonce = UINT64_MAX},
-                                                      {.word = UINT64_MAX, .page_nonce = 2, .exact = true},
-                                                      {.word = 0, .exact = true},
-                                                      {.word = 0, .page_nonce = 3}};
+    static const struct sfid__position positions[] = {
+        {.word = 100, .page_nonce = 1},
+        {.word = 200, .page_nonce = 1, .exact = true},
+        {.word = 250, .page_nonce = UINT64_MAX},
+        {.word = UINT64_MAX, .page_nonce = 2, .exact = true},
+        {.word = 0, .exact = true},
+        {.word = 0, .page_nonce = 3}};
     for (size_t i = 0; i < sizeof positions / sizeof positions[0]; i++) {
         take_or_bail(&m);
         ok(sfid__mark_write(&m, positions[i], &mark_err) == 0, "a position is written");
         sfid__mark_drop(&m);
-        ok(take(&m) == 0 && mark_said.word == positions[i].word && mark_said.page_nonce == positions[i].page_nonce &&
+        ok(take(&m) == 0 && mark_said.word == positions[i].word &&
+               mark_said.page_nonce == positions[i].page_nonce &&
                mark_said.exact == positions[i].exact,
            "and read by the next holder");
         sfid__mark_drop(&m);
@@ -71,7 +76,8 @@ static void write_and_read(void) {
 /* A life that begins behind all that was written before: marks go back by a clean close alone. */
 static void begin_at(struct sfid__mark *m, uint64_t word) {
     take_or_bail(m);
-    need(sfid__mark_write(m, (struct sfid__position){.word = word, .page_nonce = 5, .exact = true}, &mark_err) == 0,
+    need(sfid__mark_write(m, (struct sfid__position){.word = word, .page_nonce = 5, .exact = true},
+                          &mark_err) == 0,
          "cannot write the mark: %s", mark_err.text);
 }
 
@@ -85,12 +91,15 @@ static void never_back(void) {
     sfid__mark_drop(&m);
     is_i64(found(), 900, "bounds that come late do not set the mark back");
     take_or_bail(&m);
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page_nonce = 5, .exact = true}, &mark_err) == 0, "a clean close");
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 850, .page_nonce = 5, .exact = true},
+                        &mark_err) == 0,
+       "a clean close");
     sfid__mark_drop(&m);
     is_i64(found(), 850, "does");
 }
 
-/* Each clean close sets the mark back a little, as after borrowing. Not synced: a slow disk takes long for thousands of syncs. */
+/* Each clean close sets the mark back a little, as after borrowing. Not synced: a slow disk takes
+ * long for thousands of syncs. */
 static void many_lives(void) {
     enum { LIVES = 1000, LIFE_AT = 48 };
     const struct sfid__mark_want want = {1, 77, false, false, 0};
@@ -98,11 +107,14 @@ static void many_lives(void) {
     unsigned wrong = 0;
     unlink(mark_path);
     for (uint64_t i = 0; i < LIVES; i++) {
-        need(sfid__mark_take(&m, &mark_app, &want, &mark_said, &mark_err) == 0, "cannot take the mark: %s", mark_err.text);
+        need(sfid__mark_take(&m, &mark_app, &want, &mark_said, &mark_err) == 0,
+             "cannot take the mark: %s", mark_err.text);
         wrong += i > 0 && (mark_said.word != 5001 - i || !mark_said.exact);
         write_to(&m, 9000);
-        need(sfid__mark_write(&m, (struct sfid__position){.word = 5000 - i, .page_nonce = 5, .exact = true}, &mark_err) == 0, "%s",
-             mark_err.text);
+        need(sfid__mark_write(
+                 &m, (struct sfid__position){.word = 5000 - i, .page_nonce = 5, .exact = true},
+                 &mark_err) == 0,
+             "%s", mark_err.text);
         sfid__mark_drop(&m);
     }
     is_u64(wrong, 0, "each of %d holders finds where the one before closed", LIVES);
@@ -150,7 +162,9 @@ static void flipped(off_t at, int64_t older, int64_t newer) {
         wrong += found() != older || !mark_said.damaged;
         patch(at + i / 8, &entry[i / 8], 1);
     }
-    is_u64(wrong, 0, "entry at %lld: with any bit changed the older one counts, and the damage is told", (long long)at);
+    is_u64(wrong, 0,
+           "entry at %lld: with any bit changed the older one counts, and the damage is told",
+           (long long)at);
     ok(found() == newer && !mark_said.damaged, "and with all as it was the newer");
 }
 
@@ -170,7 +184,8 @@ static void torn(void) {
         memcpy(mixed, block[0] + at, ENTRY);
         memcpy(mixed, block[1] + at, n);
         patch(at, mixed, ENTRY);
-        const bool before = memcmp(mixed, block[0] + at, ENTRY) == 0, after = memcmp(mixed, block[1] + at, ENTRY) == 0;
+        const bool before = memcmp(mixed, block[0] + at, ENTRY) == 0,
+                   after = memcmp(mixed, block[1] + at, ENTRY) == 0;
         wrong += found() != (after ? 500 : 400) || mark_said.damaged != (!before && !after);
     }
     is_u64(wrong, 0, "a write torn anywhere leaves the one before");
@@ -188,7 +203,8 @@ static void newer_entry_lost(void) {
     at = newest_after(310, 320);
     const unsigned char zero[ENTRY] = {0};
     patch(at, zero, ENTRY);
-    ok(found() == 310 && mark_said.damaged, "a newer entry that is blank: the older one counts, and the damage is told");
+    ok(found() == 310 && mark_said.damaged,
+       "a newer entry that is blank: the older one counts, and the damage is told");
     take_or_bail(&m);
     write_to(&m, 330);
     write_to(&m, 340);
@@ -202,7 +218,8 @@ static void both_lost(void) {
     patch(9, &bad, 1);
     patch(BLOCK + 9, &bad, 1);
     is_i64(found(), SFID_ESTATE, "with both entries damaged the position is not known");
-    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "damaged"), "the text names the file: %s", mark_err.text);
+    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "damaged"),
+       "the text names the file: %s", mark_err.text);
     unsigned char entry[ENTRY];
     peek(BLOCK, entry, ENTRY);
     memcpy(entry, "sfidmrk0", 8);
@@ -222,8 +239,10 @@ static void never_written(void) {
     static const off_t sizes[] = {0, 1, ENTRY, BLOCK, 2 * BLOCK, 3 * BLOCK + 5};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct sfid__mark m;
-        need(truncate(mark_path, 0) >= 0 && truncate(mark_path, sizes[i]) >= 0, "cannot truncate %s", mark_path);
-        ok(take(&m) == 0 && mark_said.word == 0, "a file of %lld zeros is that of a pid never used", (long long)sizes[i]);
+        need(truncate(mark_path, 0) >= 0 && truncate(mark_path, sizes[i]) >= 0,
+             "cannot truncate %s", mark_path);
+        ok(take(&m) == 0 && mark_said.word == 0, "a file of %lld zeros is that of a pid never used",
+           (long long)sizes[i]);
         write_to(&m, 7);
         sfid__mark_drop(&m);
         is_i64(found(), 7, "and is used on");
@@ -233,26 +252,33 @@ static void never_written(void) {
 static void of_another(void) {
     struct sfid__mark m;
     newest_after(100, 200);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true, false, 0}, &mark_said, &mark_err), SFID_ELAYOUT,
-           "the mark of another layout is refused");
-    ok(strstr(mark_err.text, mark_path) != NULL && m.map == NULL, "the text names the file, and nothing is held");
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 78, true, false, 0},
+                           &mark_said, &mark_err),
+           SFID_ELAYOUT, "the mark of another layout is refused");
+    ok(strstr(mark_err.text, mark_path) != NULL && m.map == NULL,
+       "the text names the file, and nothing is held");
     is_i64(found(), 200, "for its own it is good");
     char other[4300];
     snprintf(other, sizeof other, "%s/pid-2", mark_app.path);
     need(rename(mark_path, other) >= 0, "cannot rename %s", mark_path);
-    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false, 0}, &mark_said, &mark_err), SFID_ELAYOUT,
-           "and so is that of another pid");
+    is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false, 0},
+                           &mark_said, &mark_err),
+           SFID_ELAYOUT, "and so is that of another pid");
     need(rename(other, mark_path) >= 0, "cannot rename %s", other);
 }
 
-/* Cut off by a full disk or a restored copy: it is refused or made whole, and never a SIGBUS later. */
+/* Cut off by a full disk or a restored copy: it is refused or made whole, and never a SIGBUS
+ * later. */
 static int take_and_write_twice(void *unused) {
     (void)unused;
     struct sfid__mark m;
     if (take(&m) < 0)
         return mark_err.code == SFID_ESTATE ? 0 : 1;
-    const bool written = sfid__mark_write(&m, (struct sfid__position){.word = 500, .page_nonce = 5}, &mark_err) == 0 &&
-                         sfid__mark_write(&m, (struct sfid__position){.word = 600, .page_nonce = 5, .exact = true}, &mark_err) == 0;
+    const bool written =
+        sfid__mark_write(&m, (struct sfid__position){.word = 500, .page_nonce = 5}, &mark_err) ==
+            0 &&
+        sfid__mark_write(&m, (struct sfid__position){.word = 600, .page_nonce = 5, .exact = true},
+                         &mark_err) == 0;
     sfid__mark_drop(&m);
     return written ? 0 : 1;
 }
@@ -260,9 +286,10 @@ static int take_and_write_twice(void *unused) {
 static void cut_off(void) {
     static const off_t sizes[] = {ENTRY, 4095, BLOCK, BLOCK + 1, BLOCK + ENTRY, 2 * BLOCK - 1};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        need(newest_after(100, 200) >= 0 && truncate(mark_path, sizes[i]) >= 0, "cannot truncate %s", mark_path);
-        is_i64(status_of(spawn(take_and_write_twice, NULL)), 0, "a file cut to %lld bytes is refused, or written well",
-               (long long)sizes[i]);
+        need(newest_after(100, 200) >= 0 && truncate(mark_path, sizes[i]) >= 0,
+             "cannot truncate %s", mark_path);
+        is_i64(status_of(spawn(take_and_write_twice, NULL)), 0,
+               "a file cut to %lld bytes is refused, or written well", (long long)sizes[i]);
         unlink(mark_path);
     }
 }
@@ -308,7 +335,8 @@ static void seats(void) {
     patch(0, before[0], ENTRY);
     patch(BLOCK, before[1], ENTRY);
     is_i64(found_beside(&m), 2600, "a late write of another seat covers nothing");
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 2550, .page_nonce = 5, .exact = true}, &mark_err) == 0,
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 2550, .page_nonce = 5, .exact = true},
+                        &mark_err) == 0,
        "a clean close");
     is_i64(found_beside(&m), 2550, "a clean close begins a life, in which the mark may be lower");
     sfid__mark_drop(&m);
@@ -317,7 +345,8 @@ static void seats(void) {
 
 /* ---- the format before ------------------------------------------------------ */
 
-static void old_entry(int i, uint64_t serial, uint64_t position, uint64_t exact, const char *format) {
+static void old_entry(int i, uint64_t serial, uint64_t position, uint64_t exact,
+                      const char *format) {
     uint64_t e[8] = {0, 77, 1, serial, position, 5, exact};
     memcpy(e, format, 8);
     e[7] = sfid__hash(SFID__HASH_SEED, e, ENTRY - 8);
@@ -344,7 +373,8 @@ static unsigned entries_of(const char *format) {
 static void older_format(void) {
     struct sfid__mark m;
     old_file(900, 700, 1);
-    ok(found() == 700 && mark_said.exact && mark_said.page_nonce == 5 && !mark_said.damaged, "a file of the format before is read");
+    ok(found() == 700 && mark_said.exact && mark_said.page_nonce == 5 && !mark_said.damaged,
+       "a file of the format before is read");
     ok(entries_of("sfidmrk2") == 8, "and written anew: its library finds no entry, and refuses");
     ok(found() == 700 && mark_said.exact && !mark_said.damaged, "and says the same");
     take_or_bail(&m);
@@ -352,7 +382,8 @@ static void older_format(void) {
     sfid__mark_drop(&m);
     ok(found() == 800 && !mark_said.exact, "and is used on");
     old_file(900, 1100, 0);
-    old_entry(4, 9, 1000, 0, "sfidmrk2"); /* power failed in the middle, and an older library went on */
+    /* power failed in the middle, and an older library went on */
+    old_entry(4, 9, 1000, 0, "sfidmrk2");
     is_i64(found(), 1100, "of two formats the higher position counts");
     old_file(900, 1000, 0);
     old_entry(0, 7, 900, 1, "damaged!");

@@ -19,8 +19,10 @@ static struct sfid__mark_entry entry(uint64_t life, uint64_t position, uint64_t 
 }
 
 static struct sfid__mark_entry older(uint64_t exact, uint64_t position, uint64_t serial) {
-    struct sfid__mark_entry e = {
-        .magic = {'s', 'f', 'i', 'd', 'm', 'r', 'k', '1'}, .life = exact, .position = position, .serial = serial};
+    struct sfid__mark_entry e = {.magic = {'s', 'f', 'i', 'd', 'm', 'r', 'k', '1'},
+                                 .life = exact,
+                                 .position = position,
+                                 .serial = serial};
     e.checksum = sfid__hash(SFID__HASH_SEED, &e, offsetof(struct sfid__mark_entry, checksum));
     return e;
 }
@@ -31,10 +33,12 @@ static void checked(void) {
     is_i64(sfid_mark_check(NULL, 0), 0, "an empty file is a mark that was never written");
     is_i64(sfid_mark_check(&content, SFID__MARK_SIZE), 0, "so is a blank one");
     content.bytes[0] = 1;
-    is_i64(sfid_mark_check(&content, SFID__MARK_SIZE), SFID_ESTATE, "one whose first byte is not 0 is none");
+    is_i64(sfid_mark_check(&content, SFID__MARK_SIZE), SFID_ESTATE,
+           "one whose first byte is not 0 is none");
     content.bytes[0] = 0;
     content.bytes[SFID__MARK_SIZE] = 1;
-    is_i64(sfid_mark_check(&content, sizeof content), 0, "what lies behind the last entry does not count");
+    is_i64(sfid_mark_check(&content, sizeof content), 0,
+           "what lies behind the last entry does not count");
     content.bytes[100] = 1;
     is_i64(sfid_mark_check(&content, sizeof content), SFID_ESTATE, "what lies before it does");
     const struct sfid__mark_entry e = entry(0, 7, 1);
@@ -52,9 +56,11 @@ static void gathered(void) {
     memset(all, 0x77, sizeof all);
     sfid__mark_gather(&content, sizeof content, all);
     for (int i = 0; i < SFID__MARK_ENTRIES; i++)
-        wrong += all[i].magic[0] != i + 1 || all[i].serial != all[i].layout || ((char *)&all[i])[sizeof *all - 1] != i + 1;
+        wrong += all[i].magic[0] != i + 1 || all[i].serial != all[i].layout ||
+                 ((char *)&all[i])[sizeof *all - 1] != i + 1;
     is_u64(wrong, 0, "an entry is what begins its block");
-    is_u64(all[SFID__MARK_ENTRIES].serial, UINT64_C(0x7777777777777777), "and there are no more of them");
+    is_u64(all[SFID__MARK_ENTRIES].serial, UINT64_C(0x7777777777777777),
+           "and there are no more of them");
     memset(all, 0x77, sizeof all);
     sfid__mark_gather(&content, SFID__MARK_BLOCK + 10, all);
     ok(((char *)&all[1])[9] == 2 && sfid__mark_blank((char *)&all[1] + 10, 7 * sizeof *all - 10),
@@ -67,11 +73,14 @@ static void counted(void) {
     memset(all, 0, sizeof all);
     ok(!reads(), "no entry says nothing");
     all[6] = entry(2, 50, 9);
-    ok(reads() && said.damaged && said.top.position == 50 && said.serial == 9, "a blank seat beside a good one is unused");
+    ok(reads() && said.damaged && said.top.position == 50 && said.serial == 9,
+       "a blank seat beside a good one is unused");
     all[1] = entry(0, 900, 12);
-    ok(reads() && said.top.position == 50 && said.serial == 12, "the latest life counts, and the highest serial goes on");
+    ok(reads() && said.top.position == 50 && said.serial == 12,
+       "the latest life counts, and the highest serial goes on");
     all[7] = entry(3, 60, 8);
-    ok(reads() && said.top.position == 60 && said.top.serial == 8, "of one life the furthest, not the newest");
+    ok(reads() && said.top.position == 60 && said.top.serial == 8,
+       "of one life the furthest, not the newest");
     all[6] = entry(2, 60, 9);
     ok(reads() && said.top.serial == 9, "of one position the newest");
     all[0] = entry(3, 900, 1);
@@ -80,12 +89,14 @@ static void counted(void) {
     ok(reads() && said.top.position == 10, "of two lives the later, however far");
     sfid__mark_fill(all, entry(2, 60, 9));
     memset(&all[SFID__MARK_ENTRIES], 0, sizeof *all);
-    ok(reads() && !said.damaged && said.serial == 9 + SFID__MARK_ENTRIES - 1, "eight good entries are all there are");
+    ok(reads() && !said.damaged && said.serial == 9 + SFID__MARK_ENTRIES - 1,
+       "eight good entries are all there are");
     for (unsigned seat = 0; seat < SFID__MARK_SEATS; seat++) {
         struct sfid__mark_entry spoilt[SFID__MARK_ENTRIES];
         sfid__mark_fill(spoilt, entry(2, 60, 9));
         spoilt[2 * seat].magic[0] = 'x';
-        ok(sfid__mark_read(spoilt, &said) && said.damaged, "seat %u has lost one of its entries", seat);
+        ok(sfid__mark_read(spoilt, &said) && said.damaged, "seat %u has lost one of its entries",
+           seat);
         memset(&spoilt[2 * seat + 1], 0, sizeof *spoilt);
         ok(!sfid__mark_read(spoilt, &said), "and the other one as well");
     }
@@ -114,7 +125,8 @@ static void of_the_format_before(void) {
 
 static void newest(void) {
     memset(all, 0, sizeof all);
-    is_i64(sfid__mark_newest_of(all, 1), 3, "of a blank seat the second is the newest, so the first is written");
+    is_i64(sfid__mark_newest_of(all, 1), 3,
+           "of a blank seat the second is the newest, so the first is written");
     all[2] = entry(0, 5, 5);
     is_i64(sfid__mark_newest_of(all, 1), 2, "then it is the first");
     all[3] = entry(0, 6, 6);
@@ -140,12 +152,14 @@ static void known(void) {
     e.serial = 10;
     sfid__mark_entry_seal(&e);
     all[2] = e;
-    ok(reads() && said.spare == 6 && said.unnamed, "and whether the name of the file is new: a newer one counts");
+    ok(reads() && said.spare == 6 && said.unnamed,
+       "and whether the name of the file is new: a newer one counts");
     all[2].known ^= 2;
     ok(reads() && said.spare == 0 && !said.unnamed, "a note that is damaged says nothing");
     all[2].known ^= 2;
     all[2].serial = 11;
-    all[2].checksum = sfid__hash(SFID__HASH_SEED, &all[2], offsetof(struct sfid__mark_entry, checksum));
+    all[2].checksum =
+        sfid__hash(SFID__HASH_SEED, &all[2], offsetof(struct sfid__mark_entry, checksum));
     ok(reads() && said.serial == 11 && said.spare == 0 && !said.unnamed,
        "nor does one that an older library has left behind its entry");
 }

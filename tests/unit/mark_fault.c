@@ -15,7 +15,8 @@
 /* ---- a daemon's ways -------------------------------------------------------- */
 
 static int write_in_child(struct sfid__mark *m) {
-    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page_nonce = 5}, &mark_err) != 0;
+    return sfid__mark_write(m, (struct sfid__position){.word = 999, .page_nonce = 5}, &mark_err) !=
+           0;
 }
 
 static int close_all_and_write(void *mark) {
@@ -24,7 +25,9 @@ static int close_all_and_write(void *mark) {
     return write_in_child(mark);
 }
 
-static int change_user_and_write(void *mark) { return setresuid(65534, 65534, 65534) < 0 ? 2 : write_in_child(mark); }
+static int change_user_and_write(void *mark) {
+    return setresuid(65534, 65534, 65534) < 0 ? 2 : write_in_child(mark);
+}
 
 static int make_dirs(char *deepest) {
     for (char *slash = strchr(deepest + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
@@ -80,8 +83,8 @@ static void daemons(void) {
 }
 
 /*
- * From here on the kernel answers each open with this error, and, without copies, refuses to copy memory for the process. Without
- * pages it is one that cannot get them ahead of a store.
+ * From here on the kernel answers each open with this error, and, without copies, refuses to copy
+ * memory for the process. Without pages it is one that cannot get them ahead of a store.
  */
 static int open_fails(uint32_t error, bool copies, bool pages) {
     struct sock_filter code[] = {
@@ -117,38 +120,44 @@ static int write_where_open_fails(void *arg) {
     const struct failing *f = arg;
     if (open_fails((uint32_t)f->error, f->copies, true) < 0)
         return NO_FILTER;
-    const int rc = sfid__mark_write(f->mark, (struct sfid__position){.word = f->to, .page_nonce = 5}, &mark_err);
+    const int rc = sfid__mark_write(
+        f->mark, (struct sfid__position){.word = f->to, .page_nonce = 5}, &mark_err);
     return rc == 0 ? WRITTEN : rc == SFID_ESTATE ? AT_FAULT : rc == SFID_ELEASE ? LOST : 1;
 }
 
-/* A mapping of a file system that has failed may raise SIGBUS. So a mapping is for programs that must not open the file. */
+/* A mapping of a file system that has failed may raise SIGBUS. So a mapping is for programs that
+ * must not open the file. */
 static void file_system_fails(void) {
     const struct {
         const char *name;
         int error, got;
-    } cases[] = {{"EACCES", EACCES, WRITTEN}, {"EPERM", EPERM, WRITTEN}, {"EMFILE", EMFILE, WRITTEN},
-                 {"ENFILE", ENFILE, WRITTEN}, {"EIO", EIO, AT_FAULT},    {"EROFS", EROFS, AT_FAULT},
-                 {"ESTALE", ESTALE, LOST},    {"EISDIR", EISDIR, LOST},  {"ENXIO", ENXIO, LOST}};
+    } cases[] = {
+        {"EACCES", EACCES, WRITTEN}, {"EPERM", EPERM, WRITTEN}, {"EMFILE", EMFILE, WRITTEN},
+        {"ENFILE", ENFILE, WRITTEN}, {"EIO", EIO, AT_FAULT},    {"EROFS", EROFS, AT_FAULT},
+        {"ESTALE", ESTALE, LOST},    {"EISDIR", EISDIR, LOST},  {"ENXIO", ENXIO, LOST}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct sfid__mark m;
         const uint64_t before = 1000 + 2 * i, after = before + 1;
         take_or_bail(&m);
         write_to(&m, before);
-        const int got = status_of(spawn(write_where_open_fails, &(struct failing){&m, cases[i].error, after, true}));
+        const int got = status_of(
+            spawn(write_where_open_fails, &(struct failing){&m, cases[i].error, after, true}));
         sfid__mark_drop(&m);
         if (got == NO_FILTER) {
             skip(2, "takes a kernel with seccomp");
             continue;
         }
         is_i64(got, cases[i].got, "opened with %s: %s", cases[i].name,
-               cases[i].got ? "the file is at fault, and nothing is written" : "the program is, and the mapping serves");
+               cases[i].got ? "the file is at fault, and nothing is written"
+                            : "the program is, and the mapping serves");
         is_i64(found(), (int64_t)(cases[i].got ? before : after), "as the next holder sees");
     }
 }
 
 /*
- * An error of open() may hide another one: that of a program without a right or a descriptor the one of a file that has no bytes
- * any more, as on a file system that has failed. A load or a store in the mapping would be SIGBUS.
+ * An error of open() may hide another one: that of a program without a right or a descriptor the
+ * one of a file that has no bytes any more, as on a file system that has failed. A load or a store
+ * in the mapping would be SIGBUS.
  */
 static void hidden_fault(bool copies, const char *how) {
     struct sfid__mark m;
@@ -163,7 +172,8 @@ static void hidden_fault(bool copies, const char *how) {
     is_i64(got, WRITTEN, "%s: the mapping serves", how);
     need(truncate(mark_path, 0) == 0, "truncate: %s", strerror(errno));
     got = status_of(spawn(write_where_open_fails, &(struct failing){&m, EMFILE, 2002, copies}));
-    is_i64(got, AT_FAULT, "%s: where the file was cut off behind it, that is an error of the write", how);
+    is_i64(got, AT_FAULT, "%s: where the file was cut off behind it, that is an error of the write",
+           how);
     sfid__mark_drop(&m);
     need(unlink(mark_path) == 0, "unlink: %s", strerror(errno));
 }
@@ -171,7 +181,8 @@ static void hidden_fault(bool copies, const char *how) {
 static int write_without_a_way(void *mark) {
     if (open_fails(EMFILE, false, false) < 0)
         return NO_FILTER;
-    const int rc = sfid__mark_write(mark, (struct sfid__position){.word = 3000, .page_nonce = 5}, &mark_err);
+    const int rc =
+        sfid__mark_write(mark, (struct sfid__position){.word = 3000, .page_nonce = 5}, &mark_err);
     return rc == SFID_ESTATE && strstr(mark_err.text, strerror(EMFILE)) ? AT_FAULT : 1;
 }
 
@@ -183,7 +194,8 @@ static void no_way(void) {
     if (got == NO_FILTER)
         skip(1, "takes a kernel with seccomp");
     else
-        is_i64(got, AT_FAULT, "without a descriptor, nor another way: the error tells of descriptors");
+        is_i64(got, AT_FAULT,
+               "without a descriptor, nor another way: the error tells of descriptors");
     sfid__mark_drop(&m);
 }
 
@@ -195,8 +207,8 @@ static void replaced(void) {
     snprintf(aside, sizeof aside, "%s.aside", mark_path);
     take_or_bail(&m);
     need(rename(mark_path, aside) >= 0, "cannot rename %s", mark_path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
-           "a mark that was removed is not written");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err),
+           SFID_ELEASE, "a mark that was removed is not written");
     ok(strstr(mark_err.text, mark_path) != NULL, "the text names it");
     ok(!sfid__mark_is_last(&m), "who holds such a mark is not known to be the last");
     sfid__mark_drop(&m);
@@ -204,18 +216,19 @@ static void replaced(void) {
     take_or_bail(&m);
     struct sfid__mark other;
     need(unlink(mark_path) >= 0 &&
-             sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0}, &mark_said, &mark_err) >= 0,
+             sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){1, 77, true, false, 0},
+                             &mark_said, &mark_err) >= 0,
          "cannot take a new file");
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
-           "nor is one that was replaced");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err),
+           SFID_ELEASE, "nor is one that was replaced");
     ok(strstr(mark_err.text, "replaced") != NULL, "the text says so");
     sfid__mark_drop(&other);
     ok(!sfid__mark_is_last(&m), "nor is the holder of one that was replaced");
     is_i64(found(), 0, "and the new file is untouched");
     sfid__mark_drop(&m);
     unlink(aside);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err), SFID_ELEASE,
-           "nor is one that was let go, as in a child forked just then");
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 1, .page_nonce = 5}, &mark_err),
+           SFID_ELEASE, "nor is one that was let go, as in a child forked just then");
     ok(!sfid__mark_is_last(&m), "whose holder is not the last");
 }
 
@@ -228,9 +241,10 @@ static void copied_over(void) {
     write_to(&m, 700);
     write_to(&m, 701);
     const int fd = open(mark_path, O_RDWR | O_CLOEXEC);
-    need(fd >= 0 && read(fd, content, sizeof content) == sizeof content && ftruncate(fd, 0) >= 0, "cannot cut %s", mark_path);
-    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page_nonce = 5}, &mark_err), SFID_ESTATE,
-           "a mark that is cut to nothing cannot be written: %s", mark_err.text);
+    need(fd >= 0 && read(fd, content, sizeof content) == sizeof content && ftruncate(fd, 0) >= 0,
+         "cannot cut %s", mark_path);
+    is_i64(sfid__mark_write(&m, (struct sfid__position){.word = 702, .page_nonce = 5}, &mark_err),
+           SFID_ESTATE, "a mark that is cut to nothing cannot be written: %s", mark_err.text);
     ok(!sfid__mark_in_place(&m, &at), "nor does it say anything");
     need(pwrite(fd, content, sizeof content, 0) == sizeof content, "cannot fill %s", mark_path);
     close(fd);
@@ -241,7 +255,8 @@ static void copied_over(void) {
 
 static void refused(const char *what, const char *why) {
     const int64_t rc = found();
-    ok(rc == SFID_ESTATE && strstr(mark_err.text, mark_path) && strstr(mark_err.text, why), "%s: %s", what, mark_err.text);
+    ok(rc == SFID_ESTATE && strstr(mark_err.text, mark_path) && strstr(mark_err.text, why),
+       "%s: %s", what, mark_err.text);
 }
 
 static void not_a_file_of_ours(void) {

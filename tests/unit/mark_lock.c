@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The lock of the durable mark: held by a mapping, shared by fork, given up by the last; and only on a file of ours. */
+/* The lock of the durable mark: held by a mapping, shared by fork, given up by the last; and only
+ * on a file of ours. */
 #include "host/mark.h"
 
 #include "support/locks.h"
@@ -27,10 +28,11 @@ static void locked(void) {
     struct sfid__mark m, second;
     take_or_bail(&m);
     is_i64(take(&second), SFID_EBUSY, "a mark that is held is refused");
-    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL, "the text says which: %s",
-       mark_err.text);
+    ok(strstr(mark_err.text, mark_path) && strstr(mark_err.text, "pid 1 ") && second.map == NULL,
+       "the text says which: %s", mark_err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
-    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0}, &mark_said, &mark_err) == 0,
+    ok(sfid__mark_take(&second, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0},
+                       &mark_said, &mark_err) == 0,
        "another pid is free");
     sfid__mark_drop(&second);
     sfid__mark_drop(&m);
@@ -67,16 +69,19 @@ static void last_holder(void) {
     const int fds = entries("/proc/self/fd");
     take_or_bail(&m);
     ok(sfid__mark_is_last(&m), "who is alone is the last holder");
-    is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path), "and holds no descriptor but that of the lock");
+    is_i64(entries("/proc/self/fd"), fds + fds_of_a_lock(mark_app.path),
+           "and holds no descriptor but that of the lock");
     is_i64(found(), SFID_EBUSY, "nobody gets the pid meanwhile");
     ok(sfid__mark_is_last(&m), "asked again it says the same");
-    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page_nonce = 5, .exact = true}, &mark_err) == 0,
+    ok(sfid__mark_write(&m, (struct sfid__position){.word = 888, .page_nonce = 5, .exact = true},
+                        &mark_err) == 0,
        "the mark can be written");
     sfid__mark_drop(&m);
     ok(found() == 888 && mark_said.exact, "when it is dropped the next one gets that");
 
     take_or_bail(&m);
-    is_i64(status_of(spawn(leave, &m)), false, "a child that leaves is not the last while its parent holds it");
+    is_i64(status_of(spawn(leave, &m)), false,
+           "a child that leaves is not the last while its parent holds it");
     is_i64(found(), SFID_EBUSY, "the parent does");
     need(pipe(end) >= 0, "pipe");
     const pid_t child = spawn(wait_for_end_of, end);
@@ -135,11 +140,13 @@ static int leave_in_a_moment(void *arg) {
     return 1;
 }
 
-/* Of processes that share a mark, one has found that another is still there, and is about to let go. */
+/* Of processes that share a mark, one has found that another is still there, and is about to let
+ * go. */
 static bool one_is_last(struct leaver *l, bool *meets) {
     bool by_fd;
     char c;
-    need(sfid__mark_take(&l->mark, &mark_app, &(struct sfid__mark_want){1, 77, true, true, 0}, &mark_said, &mark_err) >= 0 &&
+    need(sfid__mark_take(&l->mark, &mark_app, &(struct sfid__mark_want){1, 77, true, true, 0},
+                         &mark_said, &mark_err) >= 0 &&
              sfid__mark_share(&l->mark, &by_fd, &mark_err) >= 0 && pipe(l->ready) >= 0,
          "%s", mark_err.text);
     struct sfid__mark m = l->mark; /* the child clears the other one */
@@ -157,9 +164,11 @@ static bool one_is_last(struct leaver *l, bool *meets) {
     return last && kept;
 }
 
-/* The wait for the other one is 12.7 ms long. A busy machine may keep that one for longer: such a round says nothing. */
+/* The wait for the other one is 12.7 ms long. A busy machine may keep that one for longer: such a
+ * round says nothing. */
 static void left_by_two(void) {
-    struct leaver *l = mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    struct leaver *l =
+        mmap(NULL, sizeof *l, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     need(l != MAP_FAILED, "out of memory");
     bool meets = false, last = false;
     for (int i = 0; i < 200 && !meets; i++)
@@ -181,7 +190,8 @@ static int try_again_and_again(void *pipe_fd) {
     return 0;
 }
 
-/* Who tries the lock in the moment when its holder lets go of it to see whether it is the last must not pass for a child. */
+/* Who tries the lock in the moment when its holder lets go of it to see whether it is the last must
+ * not pass for a child. */
 static void newcomers(void) {
     enum { RIVALS = 2, ROUNDS = 3000 };
     struct sfid__mark m;
@@ -195,7 +205,8 @@ static void newcomers(void) {
             continue;
         const int64_t began_ms = tap_now_ms();
         const bool knows = sfid__mark_is_last(&m);
-        const int64_t doubts_from_ms = began_ms + 100; /* behind a rival that stands in the door for so long it cannot know */
+        /* behind a rival that stands in the door for so long it cannot know */
+        const int64_t doubts_from_ms = began_ms + 100;
         if (knows || tap_now_ms() < doubts_from_ms)
             taken++;
         last += knows;
@@ -223,7 +234,8 @@ static void far_doors(void) {
     sfid__door_leave(half);
 }
 
-/* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what it cannot know. */
+/* A process stopped at the door keeps the others waiting for a moment only, and nobody takes what
+ * it cannot know. */
 static int stand_in_the_door(void *pipe_fd) {
     const int door = sfid__door_enter(&mark_app, 1, 0, &mark_err);
     const char c = 'x';
@@ -251,14 +263,16 @@ static void blocked_door(void) {
     close(ready[0]);
     ok(!sfid__mark_is_last(&m), "with the door blocked a holder cannot know that it is the last");
     is_i64(found(), SFID_EBUSY, "and a newcomer is refused: %s", mark_err.text);
-    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0}, &mark_said, &mark_err) == 0,
+    ok(sfid__mark_take(&other, &mark_app, &(struct sfid__mark_want){3, 77, true, false, 0},
+                       &mark_said, &mark_err) == 0,
        "another pid has a door of its own");
     sfid__mark_drop(&other);
     kill(child, SIGKILL);
     waitpid(child, NULL, 0);
     ok(found() == SFID_EBUSY, "a holder that could not know goes on holding");
     sfid__mark_drop(&m);
-    ok(found() >= 0, "until it drops the mark; the door opened by itself when its holder was killed");
+    ok(found() >= 0,
+       "until it drops the mark; the door opened by itself when its holder was killed");
 }
 
 int main(void) {

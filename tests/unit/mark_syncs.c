@@ -2,9 +2,10 @@
 /*
  * What the syncs of a mark are good for, and that there are no more of them than it takes.
  *
- * The program has an fsync() and an fdatasync() of its own, which the library calls instead of the system's. They note what is
- * durable: the blocks of the file, and its name. They may fail, as the last thing that a process sees before it is killed. After
- * each step the power may go: each block is as it was durable, or as it is now, whichever says less, or torn, and a name that is not
+ * The program has an fsync() and an fdatasync() of its own, which the library calls instead of the
+ * system's. They note what is durable: the blocks of the file, and its name. They may fail, as the
+ * last thing that a process sees before it is killed. After each step the power may go: each block
+ * is as it was durable, or as it is now, whichever says less, or torn, and a name that is not
  * durable is gone. What is left has to bound all that was allowed.
  */
 #include "host/mark.h"
@@ -70,7 +71,8 @@ static bool says_less(const entry *a, const entry *b) {
     return a->life >> 1 != b->life >> 1 ? a->life >> 1 < b->life >> 1 : a->position < b->position;
 }
 
-/* Whether what is left bounds an entry that was allowed to be used. torn: nothing of the blocks that are under way. */
+/* Whether what is left bounds an entry that was allowed to be used. torn: nothing of the blocks
+ * that are under way. */
 static bool what_is_left_bounds(const entry *allowed, bool torn) {
     entry now[SFID__MARK_ENTRIES], left[SFID__MARK_ENTRIES];
     struct sfid__mark_said said;
@@ -86,9 +88,12 @@ static bool what_is_left_bounds(const entry *allowed, bool torn) {
     return sfid__mark_read(left, &said) && !says_less(&said.top, allowed);
 }
 
-static bool bounds(const entry *allowed) { return what_is_left_bounds(allowed, false) && what_is_left_bounds(allowed, true); }
+static bool bounds(const entry *allowed) {
+    return what_is_left_bounds(allowed, false) && what_is_left_bounds(allowed, true);
+}
 
-/* A process opens the mark, and writes one position after the other until a sync fails, which kills it, or it closes. */
+/* A process opens the mark, and writes one position after the other until a sync fails, which kills
+ * it, or it closes. */
 static unsigned live(entry *allowed, uint64_t *position, unsigned writes, bool closes) {
     struct sfid__mark m;
     unsigned wrong = 0;
@@ -97,7 +102,8 @@ static unsigned live(entry *allowed, uint64_t *position, unsigned writes, bool c
     for (unsigned i = 0; i < writes; i++) {
         const bool exact = closes && i + 1 == writes;
         *position += exact ? 3 : 100;
-        const struct sfid__position at = {.word = exact ? *position - 90 : *position, .page_nonce = 5, .exact = exact};
+        const struct sfid__position at = {
+            .word = exact ? *position - 90 : *position, .page_nonce = 5, .exact = exact};
         const bool written = sfid__mark_write(&m, at, &mark_err) == 0;
         wrong += !bounds(allowed);
         if (!written)
@@ -112,7 +118,8 @@ static unsigned live(entry *allowed, uint64_t *position, unsigned writes, bool c
     return wrong;
 }
 
-/* All that a number says: how many syncs pass before some fail, how many positions are written, whether the process closes. */
+/* All that a number says: how many syncs pass before some fail, how many positions are written,
+ * whether the process closes. */
 static void lives(void) {
     enum { STEPS = 6000 };
     unsigned wrong = 0;
@@ -132,14 +139,17 @@ static void lives(void) {
         disk.dirs_fail = how / 1164 % 5 == 0;
         wrong += live(&allowed, &position, 1 + how / 5820 % 4, how / 23280 % 2);
     }
-    is_u64(wrong, 0, "of %d processes, many of them killed in a sync, none leaves less than what was allowed", STEPS);
+    is_u64(wrong, 0,
+           "of %d processes, many of them killed in a sync, none leaves less than what was allowed",
+           STEPS);
 }
 
 /* ---- how many they are ------------------------------------------------------ */
 
 static void counts(unsigned files, unsigned dirs, const char *what) {
-    ok(disk.files == files && disk.dirs == dirs, "%s: %u and %u syncs of the file and the directory, %u and %u are", what, files,
-       dirs, disk.files, disk.dirs);
+    ok(disk.files == files && disk.dirs == dirs,
+       "%s: %u and %u syncs of the file and the directory, %u and %u are", what, files, dirs,
+       disk.files, disk.dirs);
     disk.files = disk.dirs = 0;
 }
 
@@ -149,8 +159,9 @@ static void take_counted(struct sfid__mark *m, uint64_t to) {
 }
 
 static void close_counted(struct sfid__mark *m, uint64_t at) {
-    need(sfid__mark_write(m, (struct sfid__position){.word = at, .page_nonce = 5, .exact = true}, &mark_err) == 0, "%s",
-         mark_err.text);
+    need(sfid__mark_write(m, (struct sfid__position){.word = at, .page_nonce = 5, .exact = true},
+                          &mark_err) == 0,
+         "%s", mark_err.text);
     sfid__mark_drop(m);
 }
 
@@ -172,14 +183,17 @@ static void counted(void) {
     for (uint64_t i = 4; i <= 7; i++) {
         take_counted(&m, i * 1000);
         sfid__mark_drop(&m);
-        counts(i < 7 ? 1 : 2, 0, "one after a kill: at the fourth all seats have an entry that may be needed");
+        counts(i < 7 ? 1 : 2, 0,
+               "one after a kill: at the fourth all seats have an entry that may be needed");
     }
     begin();
     take_counted(&m, 100);
     sfid__mark_drop(&m);
     counts(1, 1, "a pid that is new here again");
     take_counted(&m, 200);
-    counts(1, 1, "one after a kill in the first window, of which nobody knows whether the name is durable");
+    counts(
+        1, 1,
+        "one after a kill in the first window, of which nobody knows whether the name is durable");
     write_to(&m, 300);
     sfid__mark_drop(&m);
     counts(1, 0, "its next window");
@@ -188,7 +202,8 @@ static void counted(void) {
     sfid__mark_drop(&m);
 }
 
-/* Some in a row are killed before their sync is over: then the entry that counts is synced first. */
+/* Some in a row are killed before their sync is over: then the entry that counts is synced
+ * first. */
 static void killed_in_a_row(void) {
     struct sfid__mark m;
     begin();
@@ -221,8 +236,9 @@ static void of_an_older_library(void) {
     for (int i = 0; i < SFID__MARK_ENTRIES; i++) {
         static const char none[16];
         const int fd = open(mark_path, O_WRONLY | O_CLOEXEC);
-        need(fd >= 0 && pwrite(fd, none, sizeof none, (off_t)i * SFID__MARK_BLOCK + 64) == sizeof none, "cannot write %s",
-             mark_path);
+        need(fd >= 0 &&
+                 pwrite(fd, none, sizeof none, (off_t)i * SFID__MARK_BLOCK + 64) == sizeof none,
+             "cannot write %s", mark_path);
         close(fd);
     }
     disk.files = disk.dirs = 0;
@@ -238,8 +254,9 @@ static void not_synced(void) {
     struct sfid__mark m;
     begin();
     for (uint64_t i = 1; i <= 3; i++) {
-        need(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0}, &mark_said, &mark_err) == 0, "%s",
-             mark_err.text);
+        need(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){1, 77, false, false, 0},
+                             &mark_said, &mark_err) == 0,
+             "%s", mark_err.text);
         write_to(&m, i * 100);
         write_to(&m, i * 100 + 50);
         sfid__mark_drop(&m);
@@ -253,7 +270,8 @@ static void not_synced(void) {
     sfid__mark_drop(&m);
 }
 
-/* A child has a copy of its parent's mark, and wrote since. What its parent saw synced is not the newest any more. */
+/* A child has a copy of its parent's mark, and wrote since. What its parent saw synced is not the
+ * newest any more. */
 static void relatives(void) {
     struct sfid__mark parent, child;
     entry allowed = {.position = 400};

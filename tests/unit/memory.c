@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Generators without an app: one per pid and layout in a process, going on where the last one stopped, shared by fork. */
+/* Generators without an app: one per pid and layout in a process, going on where the last one
+ * stopped, shared by fork. */
 #include "draw/memory.h"
 
 #include "id/layout.h"
@@ -38,8 +39,10 @@ static uint64_t seq_of(int64_t id) {
 static void twice(void) {
     sfid *g = open_or_bail(5, &slow), *second = NULL, *other;
     is_i64(open_pid(&second, 5, &slow), SFID_EBUSY, "a pid that is in use is refused");
-    ok(strstr(sfid_last_error(second), "pid 5 ") != NULL, "the text names it: %s", sfid_last_error(second));
-    ok(sfid_next(second) == SFID_ECLOSED && sfid_pid(second) == SFID_ECLOSED, "and the handle is closed");
+    ok(strstr(sfid_last_error(second), "pid 5 ") != NULL, "the text names it: %s",
+       sfid_last_error(second));
+    ok(sfid_next(second) == SFID_ECLOSED && sfid_pid(second) == SFID_ECLOSED,
+       "and the handle is closed");
     sfid_close(second);
     ok(sfid_next(g) >= 0 && sfid_pid(g) == 5, "closing that leaves the first one open");
     is_i64(open_pid(&second, 5, &slow), SFID_EBUSY, "and the pid in use");
@@ -48,7 +51,8 @@ static void twice(void) {
     ok(sfid_pid(other) == 6 && sfid_next(other) >= 0, "another pid is free");
     sfid_close(other);
     other = open_or_bail(5, &fast);
-    ok(sfid_pid(other) == 5 && sfid_next(other) >= 0, "and so is the same in another layout, whose IDs are others");
+    ok(sfid_pid(other) == 5 && sfid_next(other) >= 0,
+       "and so is the same in another layout, whose IDs are others");
     sfid_close(other);
     sfid_close(g);
     is_i64(sfid_next(g), SFID_ECLOSED, "a closed one draws nothing");
@@ -68,13 +72,15 @@ static void goes_on(void) {
         sfid_close(g);
         g = open_or_bail(7, &slow);
         const int64_t id = sfid_next(g);
-        wrong += id <= before || (seq_of(id) != 0 && seq_of(id) != seq_of(before) + 1); /* 0: a day went by */
+        /* 0: a day went by */
+        wrong += id <= before || (seq_of(id) != 0 && seq_of(id) != seq_of(before) + 1);
         before = id;
     }
     is_u64(wrong, 0, "closed and opened again it goes on at the very next number");
     sfid_status_info s;
     ok(sfid_status(g, &s) == 0 && s.issued == 1, "but counts its own only");
-    ok(s.open == 1 && s.pid == 7 && s.identity[0] == '\0' && s.window_ms == INT64_MAX && !s.keeper_here,
+    ok(s.open == 1 && s.pid == 7 && s.identity[0] == '\0' && s.window_ms == INT64_MAX &&
+           !s.keeper_here,
        "without identity, window or thread");
     sfid_close(g);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c - hosts that a sentinel or a node names: which of them get a connection, and with it the password. The program has a
- * getaddrinfo(), socket() and connect() of its own: all addresses lead to the loopback, and are noted.
+ * named.c - hosts that a sentinel or a node names: which of them get a connection, and with it the
+ * password. The program has a getaddrinfo(), socket() and connect() of its own: all addresses lead
+ * to the loopback, and are noted.
  */
 #include "redis/route.h"
 #include "redis/wire.h"
@@ -50,7 +51,8 @@ static struct addrinfo *entry(const char *address, const char *port, struct addr
 }
 
 /* The system's takes 127.1 and 0x7f.1 for addresses, too. */
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out) {
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **out) {
     *out = hints->ai_flags & AI_NUMERICHOST ? entry(host, port, NULL) : NULL;
     for (size_t i = 0; i < COUNT(names) && !(hints->ai_flags & AI_NUMERICHOST); i++)
         for (size_t k = COUNT(names[0].address); k-- > 0 && strcasecmp(names[i].name, host) == 0;)
@@ -85,8 +87,10 @@ int lead(int fd, const struct sockaddr *at, socklen_t len) {
     const struct sockaddr_in *v4_at = (const struct sockaddr_in *)at;
     const struct sockaddr_in6 *v6_at = (const struct sockaddr_in6 *)at;
     there.sin_port = v6 ? v6_at->sin6_port : v4_at->sin_port;
-    inet_ntop(at->sa_family, v6 ? (const void *)&v6_at->sin6_addr : &v4_at->sin_addr, text, sizeof text);
-    snprintf(noted + strlen(noted), sizeof noted - strlen(noted), "%s%s", noted[0] ? " " : "", text);
+    inet_ntop(at->sa_family, v6 ? (const void *)&v6_at->sin6_addr : &v4_at->sin_addr, text,
+              sizeof text);
+    snprintf(noted + strlen(noted), sizeof noted - strlen(noted), "%s%s", noted[0] ? " " : "",
+             text);
     return (int)syscall(SYS_connect, fd, &there, sizeof there);
 }
 
@@ -114,9 +118,11 @@ static void set_named(struct peer *p, bool cluster, const char *host, int at) {
     char port[12];
     snprintf(port, sizeof port, "%d", at);
     if (cluster)
-        snprintf(p->s->send, sizeof p->s->send, "-MOVED %u %s:%s\r\n", sfid__keyslot("sfid:" APP), host, port);
+        snprintf(p->s->send, sizeof p->s->send, "-MOVED %u %s:%s\r\n", sfid__keyslot("sfid:" APP),
+                 host, port);
     else
-        snprintf(p->s->send, sizeof p->s->send, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(host), host, strlen(port), port);
+        snprintf(p->s->send, sizeof p->s->send, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(host),
+                 host, strlen(port), port);
 }
 
 static struct sfid__route route;
@@ -125,16 +131,19 @@ static struct sfid__route route;
 static void begin(bool cluster, const char *a, const char *b, const char *parameters) {
     char url[600];
     struct sfid__uri uri;
-    snprintf(url, sizeof url, "redis+%s://app:" SECRET "@%s:%d", cluster ? "cluster" : "sentinel", a, namer.port);
+    snprintf(url, sizeof url, "redis+%s://app:" SECRET "@%s:%d", cluster ? "cluster" : "sentinel",
+             a, namer.port);
     if (b)
         snprintf(url + strlen(url), sizeof url - strlen(url), ",%s:%d", b, other.port);
-    snprintf(url + strlen(url), sizeof url - strlen(url), "%s%s%s", cluster ? "" : "/mm", parameters[0] ? "?" : "", parameters);
+    snprintf(url + strlen(url), sizeof url - strlen(url), "%s%s%s", cluster ? "" : "/mm",
+             parameters[0] ? "?" : "", parameters);
     need(sfid__uri_parse(url, &uri, &err) >= 0, "%s: %s", url, err.text);
     need(sfid__route_begin(&route, &uri, APP, &err) >= 0, "%s: %s", url, err.text);
 }
 
 static int ask_route(void) {
-    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, tap_now_ms() + LONG_MS, NULL};
+    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, tap_now_ms() + LONG_MS,
+                                     NULL};
     noted[0] = '\0';
     atomic_store(&named.s->step, 0);
     err = (struct sfid__error){.code = 0};
@@ -158,40 +167,53 @@ static const struct {
 } pairs[] = {
     {"127.0.0.1", "127.0.0.1", "127.0.0.1", ""},
     {"127.0.0.1", "127.9.9.9", "127.9.9.9", ""},
-    {"127.0.0.1", "203.0.113.9", NULL, "203.0.113.9 is public, and the address of who names it is loopback"},
-    {"127.0.0.1", "10.0.0.2", NULL, "10.0.0.2 is private, and the address of who names it is loopback"},
-    {"127.0.0.1", "far.test", NULL, "203.0.113.9 is public, and the address of who names it is loopback"},
+    {"127.0.0.1", "203.0.113.9", NULL,
+     "203.0.113.9 is public, and the address of who names it is loopback"},
+    {"127.0.0.1", "10.0.0.2", NULL,
+     "10.0.0.2 is private, and the address of who names it is loopback"},
+    {"127.0.0.1", "far.test", NULL,
+     "203.0.113.9 is public, and the address of who names it is loopback"},
     {"10.0.0.1", "10.0.0.2", "10.0.0.2", ""},
     {"10.0.0.1", "192.168.0.1", "192.168.0.1", ""},
-    {"10.0.0.1", "127.0.0.1", NULL, "127.0.0.1 is loopback, and the address of who names it is private"},
-    {"10.0.0.1", "127.1", NULL, "127.0.0.1 is loopback, and the address of who names it is private"},
-    {"10.0.0.1", "0.0.0.0", NULL, "0.0.0.0 is loopback, and the address of who names it is private"},
+    {"10.0.0.1", "127.0.0.1", NULL,
+     "127.0.0.1 is loopback, and the address of who names it is private"},
+    {"10.0.0.1", "127.1", NULL,
+     "127.0.0.1 is loopback, and the address of who names it is private"},
+    {"10.0.0.1", "0.0.0.0", NULL,
+     "0.0.0.0 is loopback, and the address of who names it is private"},
     {"10.0.0.1", "::1", NULL, "::1 is loopback, and the address of who names it is private"},
-    {"10.0.0.1", "::ffff:127.0.0.1", NULL, "::ffff:127.0.0.1 is loopback, and the address of who names it is private"},
-    {"10.0.0.1", "169.254.169.254", NULL, "169.254.169.254 is link-local, and the address of who names it is private"},
+    {"10.0.0.1", "::ffff:127.0.0.1", NULL,
+     "::ffff:127.0.0.1 is loopback, and the address of who names it is private"},
+    {"10.0.0.1", "169.254.169.254", NULL,
+     "169.254.169.254 is link-local, and the address of who names it is private"},
     {"10.0.0.1", "near.test", "10.0.0.2", ""},
-    {"10.0.0.1", "far.test", NULL, "203.0.113.9 is public, and the address of who names it is private"},
+    {"10.0.0.1", "far.test", NULL,
+     "203.0.113.9 is public, and the address of who names it is private"},
     {"10.0.0.1", "both.test", "10.0.0.2", ""}, /* of its addresses those of the class alone */
     {"seed.test", "near.test", "10.0.0.2", ""},
-    {"seed.test", "127.0.0.1", NULL, "127.0.0.1 is loopback, and the address of who names it is private"},
+    {"seed.test", "127.0.0.1", NULL,
+     "127.0.0.1 is loopback, and the address of who names it is private"},
     {"198.51.100.1", "203.0.113.9", "203.0.113.9", ""},
-    {"198.51.100.1", "10.0.0.2", NULL, "10.0.0.2 is private, and the address of who names it is public"},
+    {"198.51.100.1", "10.0.0.2", NULL,
+     "10.0.0.2 is private, and the address of who names it is public"},
     {"198.51.100.1", "both.test", "203.0.113.9", ""},
 };
 
-static void check(bool cluster, const char *from, const char *host, const char *parameters, const char *reached, const char *says) {
+static void check(bool cluster, const char *from, const char *host, const char *parameters,
+                  const char *reached, const char *says) {
     const char *what = cluster ? "a node" : "a sentinel";
     char want[140];
     const int rc = ask_naming(cluster, from, host, parameters);
-    snprintf(want, sizeof want, "%s%s%s", strcmp(from, "seed.test") == 0 ? "10.0.0.1" : from, reached ? " " : "",
-             reached ? reached : "");
+    snprintf(want, sizeof want, "%s%s%s", strcmp(from, "seed.test") == 0 ? "10.0.0.1" : from,
+             reached ? " " : "", reached ? reached : "");
     is_str(noted, want, "%s at %s names %s (%s): whom we connect to", what, from, host, parameters);
     is_i64(atomic_load(&named.s->step), reached != NULL, "and whether it gets the password");
     if (reached)
         ok(said(rc, "PONG"), "it answers");
     else
-        ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, says) && strstr(err.text, from) && strstr(err.text, host) &&
-               strstr(err.text, "named_hosts=") && !strstr(err.text, SECRET),
+        ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, says) && strstr(err.text, from) &&
+               strstr(err.text, host) && strstr(err.text, "named_hosts=") &&
+               !strstr(err.text, SECRET),
            "the error tells that, who names whom, and the cure");
 }
 
@@ -228,11 +250,13 @@ static void test_lists(void) {
         for (int cluster = 0; cluster < 2; cluster++) {
             char parameter[80];
             snprintf(parameter, sizeof parameter, "named_hosts=%s", lists[i].list);
-            check(cluster, lists[i].from, lists[i].host, parameter, lists[i].reached, "is not in named_hosts= of the URL");
+            check(cluster, lists[i].from, lists[i].host, parameter, lists[i].reached,
+                  "is not in named_hosts= of the URL");
         }
 }
 
-/* Whom a connection leads to, with TLS or without, if a server at a private address has named far.test. */
+/* Whom a connection leads to, with TLS or without, if a server at a private address has named
+ * far.test. */
 static void check_tls(bool tls, const char *parameters, const char *reached, const char *what) {
     char url[200];
     struct sfid__uri uri, one;
@@ -279,14 +303,16 @@ static void test_sentinels(void) {
     set_named(&namer, false, "far.test", named.port);
     set_named(&other, false, "far.test", named.port);
     begin(false, "10.0.0.1", "10.0.0.3", "");
-    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG, "no master found: sentinel 10.0.0.1:") &&
+    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG,
+                   "no master found: sentinel 10.0.0.1:") &&
            strstr(err.text, "sentinel 10.0.0.3:") && strstr(err.text, "also names far.test:"),
        "if all name it a person has to look");
     ok(strstr(err.text, "add named_hosts=far.test to the URL"), "at a cure with that name");
     sfid__route_end(&route);
     begin(false, "10.0.0.1", "192.0.2.1", "");
     set_named(&other, false, "10.0.0.2", named.port);
-    is_i64(ask_route(), SFID_EAUTH, "the class is that of the sentinel that says it: neither may name the other's");
+    is_i64(ask_route(), SFID_EAUTH,
+           "the class is that of the sentinel that says it: neither may name the other's");
     sfid__route_end(&route);
 }
 
@@ -306,7 +332,8 @@ static void test_nodes(void) {
     set_named(&namer, true, "203.0.113.9", named.port);
     set_named(&other, true, "203.0.113.9", named.port);
     begin(true, "10.0.0.1", "10.0.0.3", "");
-    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG, " names 203.0.113.9:"), "if all name it a person has to look");
+    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG, " names 203.0.113.9:"),
+       "if all name it a person has to look");
     is_str(noted, "10.0.0.1 10.0.0.3", "each was asked once");
     other.s->send[0] = '\0';
     ok(said(ask_route(), "PONG"), "the next question does not begin with what was wrong");
@@ -314,12 +341,14 @@ static void test_nodes(void) {
 
     set_named(&namer, true, "192.0.2.1", other.port);
     begin(true, "10.0.0.1", "192.0.2.1", "named_hosts=10.0.0.0/8");
-    ok(said(ask_route(), "PONG"), "a node of the URL may be named, whatever its class, and without being listed");
+    ok(said(ask_route(), "PONG"),
+       "a node of the URL may be named, whatever its class, and without being listed");
     is_str(noted, "10.0.0.1 192.0.2.1", "and is asked");
     sfid__route_end(&route);
     set_named(&namer, true, "192.0.2.1", named.port);
     begin(true, "10.0.0.1", "192.0.2.1", "named_hosts=10.0.0.0/8");
-    ok(said(ask_route(), "PONG") && atomic_load(&named.s->step) == 0, "at another port it is another one");
+    ok(said(ask_route(), "PONG") && atomic_load(&named.s->step) == 0,
+       "at another port it is another one");
     sfid__route_end(&route);
 }
 
@@ -331,7 +360,8 @@ static void test_learned(void) {
     ok(said(ask_route(), "PONG"), "a node that another one named answers");
     names[1].address[0] = "203.0.113.9";
     sfid__route_hang_up(&route);
-    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG, "203.0.113.9 is public"), "when its name leads elsewhere");
+    ok(failed_with(ask_route(), SFID_EAUTH, SFID__REPLY_CONFIG, "203.0.113.9 is public"),
+       "when its name leads elsewhere");
     is_i64(atomic_load(&named.s->step), 0, "it gets no password");
     names[1].address[0] = near;
     ok(said(ask_route(), "PONG"), "when it is back it does");

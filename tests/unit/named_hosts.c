@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * named.c and network.c - parameter named_hosts of a URL: which lists are read, which items fit a name or an address; networks,
- * and the classes of addresses.
+ * named.c and network.c - parameter named_hosts of a URL: which lists are read, which items fit a
+ * name or an address; networks, and the classes of addresses.
  */
 #include "redis/named.h"
 
@@ -88,8 +88,10 @@ static void test_networks(void) {
     for (size_t i = 0; i < COUNT(none); i++)
         ok(!network(none[i], &n), "\"%s\" is none", none[i]);
     const struct sockaddr_un here = {.sun_family = AF_UNIX};
-    ok(network("::/0", &n) && !sfid__network_has(&n, (const struct sockaddr *)&here), "a Unix socket lies in none");
-    ok(network("0.0.0.0/0", &n) && !sfid__network_has(&n, (const struct sockaddr *)&here), "in none at all");
+    ok(network("::/0", &n) && !sfid__network_has(&n, (const struct sockaddr *)&here),
+       "a Unix socket lies in none");
+    ok(network("0.0.0.0/0", &n) && !sfid__network_has(&n, (const struct sockaddr *)&here),
+       "in none at all");
 }
 
 /* ---- classes ------------------------------------------------------------------- */
@@ -97,26 +99,32 @@ static void test_networks(void) {
 static const struct {
     const char *class, *addresses[12];
 } classes[] = {
-    {"loopback", {"127.0.0.0", "127.0.0.1", "127.255.255.255", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1", "::ffff:0.0.0.0"}},
-    {"link-local", {"169.254.0.0", "169.254.169.254", "169.254.255.255", "fe80::1", "febf::ffff", "::ffff:169.254.1.1"}},
+    {"loopback",
+     {"127.0.0.0", "127.0.0.1", "127.255.255.255", "0.0.0.0", "::1", "::", "::ffff:127.0.0.1",
+      "::ffff:0.0.0.0"}},
+    {"link-local",
+     {"169.254.0.0", "169.254.169.254", "169.254.255.255", "fe80::1", "febf::ffff",
+      "::ffff:169.254.1.1"}},
     {"private",
-     {"10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0", "192.168.255.255", "100.64.0.0",
-      "100.127.255.255", "fc00::", "fdff::1", "::ffff:10.0.0.1"}},
+     {"10.0.0.0", "10.255.255.255", "172.16.0.0", "172.31.255.255", "192.168.0.0",
+      "192.168.255.255", "100.64.0.0", "100.127.255.255", "fc00::", "fdff::1", "::ffff:10.0.0.1"}},
     {"public",
-     {"9.255.255.255", "11.0.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "100.63.255.255",
-      "100.128.0.0", "126.255.255.255", "128.0.0.0", "0.0.0.1", "255.255.255.255"}},
+     {"9.255.255.255", "11.0.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0",
+      "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "0.0.0.1",
+      "255.255.255.255"}},
     {"public",
-     {"169.253.255.255", "169.255.0.0", "::2", "fbff::1", "fe00::1", "fe7f::1", "fec0::1", "2001:db8::1", "::ffff:8.8.8.8",
-      "64:ff9b::a00:1"}},
+     {"169.253.255.255", "169.255.0.0", "::2", "fbff::1", "fe00::1", "fe7f::1", "fec0::1",
+      "2001:db8::1", "::ffff:8.8.8.8", "64:ff9b::a00:1"}},
 };
 
 static void test_classes(void) {
     const struct sockaddr_un here = {.sun_family = AF_UNIX};
     for (size_t i = 0; i < COUNT(classes); i++)
         for (size_t k = 0; k < COUNT(classes[0].addresses) && classes[i].addresses[k]; k++)
-            is_str(sfid__address_class_name(sfid__address_class(address(classes[i].addresses[k]))), classes[i].class, "%s",
-                   classes[i].addresses[k]);
-    is_i64(sfid__address_class((const struct sockaddr *)&here), SFID__LOOPBACK, "a Unix socket is of this host");
+            is_str(sfid__address_class_name(sfid__address_class(address(classes[i].addresses[k]))),
+                   classes[i].class, "%s", classes[i].addresses[k]);
+    is_i64(sfid__address_class((const struct sockaddr *)&here), SFID__LOOPBACK,
+           "a Unix socket is of this host");
     static const char *const shown[] = {"10.0.0.1", "::1", "::ffff:10.0.0.1"};
     char text[SFID__ADDRESS_SHOWN];
     for (size_t i = 0; i < COUNT(shown); i++) {
@@ -131,19 +139,23 @@ static void test_classes(void) {
 
 static int parse(const char *scheme, const char *list) {
     char url[600];
-    snprintf(url, sizeof url, "%s%s?named_hosts=%s", scheme, strstr(scheme, "sentinel") ? "h/m" : "h", list);
+    snprintf(url, sizeof url, "%s%s?named_hosts=%s", scheme,
+             strstr(scheme, "sentinel") ? "h/m" : "h", list);
     memset(&uri, 0x55, sizeof uri);
     err = (struct sfid__error){.code = 0};
     return sfid__uri_parse(url, &uri, &err);
 }
 
 static void test_read(void) {
-    static const char *const good[] = {
-        "10.0.0.7",       "10.0.0.0/8,fd00::/8,::1", "redis-1.example", "*.redis.example,redis-*,r*s_*.x.",
-        "0.0.0.0/0,::/0", "1.example,1-2,x",         "LOCALHOST"};
+    static const char *const good[] = {"10.0.0.7",        "10.0.0.0/8,fd00::/8,::1",
+                                       "redis-1.example", "*.redis.example,redis-*,r*s_*.x.",
+                                       "0.0.0.0/0,::/0",  "1.example,1-2,x",
+                                       "LOCALHOST"};
     for (size_t i = 0; i < COUNT(good); i++)
-        ok(parse("redis+sentinel://", good[i]) == 0 && strcmp(uri.named_hosts, good[i]) == 0, "\"%s\" is read", good[i]);
-    ok(parse("redis+cluster://", "a%2Cb%2e*") == 0 && strcmp(uri.named_hosts, "a,b.*") == 0, "decoded, and with a cluster");
+        ok(parse("redis+sentinel://", good[i]) == 0 && strcmp(uri.named_hosts, good[i]) == 0,
+           "\"%s\" is read", good[i]);
+    ok(parse("redis+cluster://", "a%2Cb%2e*") == 0 && strcmp(uri.named_hosts, "a,b.*") == 0,
+       "decoded, and with a cluster");
     ok(sfid__uri_parse("redis+cluster://h", &uri, &err) == 0 && uri.named_hosts[0] == '\0', "none");
 }
 
@@ -156,7 +168,8 @@ static void test_refused(void) {
         {"a,", "ends where a host has to follow"},
         {",a", "\"\" is no host or network"},
         {"a,,b", "\"\" is no host or network"},
-        {"a,10.0.0.7/8", "\"10.0.0.7/8\" is no host or network; give items such as 10.0.0.7, 10.0.0.0/8"},
+        {"a,10.0.0.7/8",
+         "\"10.0.0.7/8\" is no host or network; give items such as 10.0.0.7, 10.0.0.0/8"},
         {"10.0.0.*", "\"10.0.0.*\" is no"},
         {"10.0.0", "\"10.0.0\" is no"},
         {"10", "\"10\" is no"},
@@ -178,18 +191,23 @@ static void test_refused(void) {
     };
     char list[300] = "";
     for (size_t i = 0; i < COUNT(bad); i++) {
-        if (!ok(parse("redis+cluster://", bad[i].list) == SFID_EINVAL && strstr(err.text, bad[i].says), "\"%s\" is refused",
-                bad[i].list))
+        if (!ok(parse("redis+cluster://", bad[i].list) == SFID_EINVAL &&
+                    strstr(err.text, bad[i].says),
+                "\"%s\" is refused", bad[i].list))
             diag("%s", err.text);
         ok(uri.nodes == 0x55555555, "and nothing is written");
     }
     memset(list, 'a', 254);
-    ok(parse("redis+cluster://", list) == SFID_EINVAL && strstr(err.text, "is no host"), "a name of 254 characters is none");
+    ok(parse("redis+cluster://", list) == SFID_EINVAL && strstr(err.text, "is no host"),
+       "a name of 254 characters is none");
     list[253] = '\0';
     ok(parse("redis+cluster://", list) == 0, "one of 253 is");
     memset(list, 'a', 256);
-    ok(parse("redis+cluster://", list) == SFID_EINVAL && strstr(err.text, "named_hosts is longer than 255 bytes"), "a long list");
-    ok(parse("redis://", "a") == SFID_EINVAL && strstr(err.text, "only for redis+sentinel:// and redis+cluster://"),
+    ok(parse("redis+cluster://", list) == SFID_EINVAL &&
+           strstr(err.text, "named_hosts is longer than 255 bytes"),
+       "a long list");
+    ok(parse("redis://", "a") == SFID_EINVAL &&
+           strstr(err.text, "only for redis+sentinel:// and redis+cluster://"),
        "where nobody names hosts it is of no use");
 }
 
@@ -233,8 +251,10 @@ static const struct {
 
 static void test_fits(void) {
     for (size_t i = 0; i < COUNT(fits); i++)
-        ok(sfid__named_hosts_have(fits[i].list, fits[i].name, address(fits[i].address)) == fits[i].fits, "%s: %s at %s %s",
-           fits[i].list, fits[i].name ? fits[i].name : "(no name)", fits[i].address, fits[i].fits ? "fits" : "does not");
+        ok(sfid__named_hosts_have(fits[i].list, fits[i].name, address(fits[i].address)) ==
+               fits[i].fits,
+           "%s: %s at %s %s", fits[i].list, fits[i].name ? fits[i].name : "(no name)",
+           fits[i].address, fits[i].fits ? "fits" : "does not");
 }
 
 int main(void) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A call that waits for the keeper goes on when there is news, not at the end of a sleep. Time passes here only in sleeps, so a
- * call that got what it waited for in no time was woken.
+ * A call that waits for the keeper goes on when there is news, not at the end of a sleep. Time
+ * passes here only in sleeps, so a call that got what it waited for in no time was woken.
  */
 #include "base/futex.h"
 
@@ -39,7 +39,9 @@ static void extend_in_wait(struct fake *self) {
 static void publish_in_wait(struct fake *self) { fake_switch(self, 9, 0, self->g.end); }
 
 static void replace_in_wait(struct fake *self) {
-    const struct sfid__start start = {&self->g.layout, 9, 0, self->g.end, fake_tick(self), self->g.max_ahead, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {
+        &self->g.layout, 9, 0, self->g.end, fake_tick(self), self->g.max_ahead, 0, 0, NULL,
+        false,           0};
     sfid__record_replace(self->page, self->records++, 0, &start);
 }
 
@@ -67,7 +69,8 @@ static void extend_on_demand(struct sfid__generator *g) {
 static void none_is_missed(void) {
     begin_at_limit();
     f.g.keeper_wanted = extend_on_demand;
-    ok(fake_next(&f) >= 0 && f.sleeps == 0, "news between the look and the wait: the call looks again");
+    ok(fake_next(&f) >= 0 && f.sleeps == 0,
+       "news between the look and the wait: the call looks again");
     fake_close(&f);
 }
 
@@ -120,7 +123,8 @@ static void others_sleep(void) {
     fake_set_word(&f, fake_tick(&f) + 20000, 0); /* ahead of what may be borrowed */
     atomic_store(&fake_record(&f)->lead, 0);
     f.g.max_wait_ms = 60000;
-    ok(fake_next(&f) >= 0 && f.sleeps > 0 && f.waits_for == NULL, "a tick that is not due: a sleep, no wait");
+    ok(fake_next(&f) >= 0 && f.sleeps > 0 && f.waits_for == NULL,
+       "a tick that is not due: a sleep, no wait");
     fake_close(&f);
 }
 
@@ -143,7 +147,8 @@ static struct took waits_ms(int64_t ms) {
 /* 0 if it was woken: nobody waits so long for a signal. */
 static int waits_for_news(void *page) {
     atomic_store(ready, 1);
-    return sfid__futex_wait(&((struct sfid__page *)page)->news, SFID__FUTEX_SHARED, 0, TAP_WAIT_MS) == ETIMEDOUT;
+    return sfid__futex_wait(&((struct sfid__page *)page)->news, SFID__FUTEX_SHARED, 0,
+                            TAP_WAIT_MS) == ETIMEDOUT;
 }
 
 static bool is_asleep(void *child) {
@@ -183,7 +188,8 @@ static int waits_refused(void *error) {
 }
 
 static void a_sandbox(uint32_t error, const char *name) {
-    is_i64(status_of(spawn(waits_refused, &error)), 0, "a sandbox refuses the futex with %s: errno stays", name);
+    is_i64(status_of(spawn(waits_refused, &error)), 0,
+           "a sandbox refuses the futex with %s: errno stays", name);
     lasted(*waited, 60 - 1, "and the wait lasts as long as it was told");
 }
 
@@ -201,7 +207,8 @@ static void cancelled(void) {
     static _Atomic uint32_t word;
     pthread_t thread;
     void *result = NULL;
-    need(pthread_create(&thread, NULL, wait_once, &word) == 0 && pthread_cancel(thread) == 0, "no thread");
+    need(pthread_create(&thread, NULL, wait_once, &word) == 0 && pthread_cancel(thread) == 0,
+         "no thread");
     atomic_store(&asked, 1);
     pthread_join(thread, &result);
     ok(result == PTHREAD_CANCELED, "a thread that waits can be cancelled");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options: each bad one is refused by name before anything is made; structs of older and newer headers are read rightly. */
+/* Options: each bad one is refused by name before anything is made; structs of older and newer
+ * headers are read rightly. */
 #include "lease/options.h"
 
 #include "lease/store.h"
@@ -18,7 +19,9 @@ static struct sfid__error err;
 static char run_dir[4200], state_dir[4200], long_dir[3002];
 
 /* Lets go what was read before. */
-static int read_options(const sfid_options *o) { return sfid__options_end(&out), sfid__options_read(o, &out, &err); }
+static int read_options(const sfid_options *o) {
+    return sfid__options_end(&out), sfid__options_read(o, &out, &err);
+}
 
 static sfid_options good(void) {
     sfid_options o = SFID_OPTIONS_INIT;
@@ -36,7 +39,19 @@ static bool untouched(void) {
 
 /* ---- one thing wrong ------------------------------------------------------ */
 
-static const sfid_layout broken = {0, 0, 41, 10, 12, 22, 12, 0, 0, {0, 0, 0, 0, 0}, SFID__ONES(41), SFID__ONES(10), SFID__ONES(12)};
+static const sfid_layout broken = {0,
+                                   0,
+                                   41,
+                                   10,
+                                   12,
+                                   22,
+                                   12,
+                                   0,
+                                   0,
+                                   {0, 0, 0, 0, 0},
+                                   SFID__ONES(41),
+                                   SFID__ONES(10),
+                                   SFID__ONES(12)};
 static const sfid_layout no_seq = SFID_LAYOUT(41, 10, 0, 1, SFID_EPOCH_MS);
 static const sfid_layout ten_ms = SFID_LAYOUT(39, 10, 12, 10, SFID_EPOCH_MS);
 
@@ -50,7 +65,8 @@ static const struct wrong {
 #define WRONG(what, member, type, given, code, ...) \
     { what, offsetof(sfid_options, member), sizeof(type), &(type){given}, {__VA_ARGS__}, code }
     WRONG("size 0", size, size_t, 0, SFID_EINVAL, "size 0", "SFID_OPTIONS_INIT"),
-    WRONG("size of itself alone", size, size_t, sizeof(size_t), SFID_EINVAL, "size " OWN_SIZE, "SFID_OPTIONS_INIT"),
+    WRONG("size of itself alone", size, size_t, sizeof(size_t), SFID_EINVAL, "size " OWN_SIZE,
+          "SFID_OPTIONS_INIT"),
     WRONG("size 4097", size, size_t, 4097, SFID_EINVAL, "4097", "SFID_OPTIONS_INIT"),
     WRONG("size -1", size, size_t, SIZE_MAX, SFID_EINVAL, "size", "SFID_OPTIONS_INIT"),
     WRONG("no name in app", app, const char *, "", SFID_EINVAL, "app", "0 characters"),
@@ -60,11 +76,13 @@ static const struct wrong {
     WRONG("app that is two dots", app, const char *, "..", SFID_EINVAL, "app", ".."),
     WRONG("app with a slash", app, const char *, "a/b", SFID_EINVAL, "a/b", "position 2"),
     WRONG("app that climbs", app, const char *, "../escaped", SFID_EINVAL, "app", "../escaped"),
-    WRONG("app with an escape", app, const char *, "a\033[2Jb", SFID_EINVAL, "a?[2Jb", "position 2"),
+    WRONG("app with an escape", app, const char *, "a\033[2Jb", SFID_EINVAL, "a?[2Jb",
+          "position 2"),
     WRONG("app with a space", app, const char *, "ab c", SFID_EINVAL, "ab c", "position 3"),
     WRONG("app with a colon", app, const char *, "a:b", SFID_EINVAL, "a:b", "position 2"),
     WRONG("app with a line end", app, const char *, "a\n", SFID_EINVAL, "\"a?\"", "position 2"),
-    WRONG("app with an umlaut", app, const char *, "\xc3\xa4", SFID_EINVAL, "\"?\?\"", "position 1"),
+    WRONG("app with an umlaut", app, const char *, "\xc3\xa4", SFID_EINVAL, "\"?\?\"",
+          "position 1"),
     WRONG("a store and a pid", store, const char *, "local", SFID_EINVAL, "pid 7", "store"),
     WRONG("neither store nor pid", pid, int64_t, -1, SFID_EINVAL, "store", "pid"),
     WRONG("pid_min below 0", pid_min, int64_t, -1, SFID_EINVAL, "pid_min -1", "2047"),
@@ -74,23 +92,34 @@ static const struct wrong {
     WRONG("lowest pid", pid, int64_t, INT64_MIN, SFID_EINVAL, "pid -9223372036854775808", "2047"),
     WRONG("pid one too high", pid, int64_t, 2048, SFID_EINVAL, "pid 2048", "2047"),
     WRONG("highest pid", pid, int64_t, INT64_MAX, SFID_EINVAL, "pid 9223372036854775807", "2047"),
-    WRONG("a broken layout", layout, const sfid_layout *, &broken, SFID_EINVAL, "layout", "SFID_LAYOUT"),
-    WRONG("exhaustion 3", exhaustion, sfid_exhaustion, (sfid_exhaustion)3, SFID_EINVAL, "exhaustion 3", "SFID_FAIL"),
-    WRONG("exhaustion -1", exhaustion, sfid_exhaustion, (sfid_exhaustion)-1, SFID_EINVAL, "exhaustion -1", "SFID_FAIL"),
-    WRONG("a wait below a tick", max_wait_ms, uint32_t, 999, SFID_EINVAL, "max_wait_ms 999", "1000 ms"),
+    WRONG("a broken layout", layout, const sfid_layout *, &broken, SFID_EINVAL, "layout",
+          "SFID_LAYOUT"),
+    WRONG("exhaustion 3", exhaustion, sfid_exhaustion, (sfid_exhaustion)3, SFID_EINVAL,
+          "exhaustion 3", "SFID_FAIL"),
+    WRONG("exhaustion -1", exhaustion, sfid_exhaustion, (sfid_exhaustion)-1, SFID_EINVAL,
+          "exhaustion -1", "SFID_FAIL"),
+    WRONG("a wait below a tick", max_wait_ms, uint32_t, 999, SFID_EINVAL, "max_wait_ms 999",
+          "1000 ms"),
     WRONG("no wait", max_wait_ms, uint32_t, 0, SFID_EINVAL, "max_wait_ms 0", "SFID_WAIT"),
-    WRONG("over a day ahead", max_ahead_ms, uint32_t, 86400001, SFID_EINVAL, "max_ahead_ms 86400001", "86400000"),
-    WRONG("furthest ahead", max_ahead_ms, uint32_t, UINT32_MAX, SFID_EINVAL, "max_ahead_ms 4294967295", "day"),
-    WRONG("a start past half", random_start, uint64_t, 65537, SFID_EINVAL, "random_start 65537", "65536"),
-    WRONG("highest start", random_start, uint64_t, UINT64_MAX, SFID_EINVAL, "random_start 18446744073709551615", "65536"),
-    WRONG("a wide budget", skew_budget_ms, uint32_t, 3600001, SFID_EINVAL, "skew_budget_ms 3600001", "0 to 3600000"),
+    WRONG("over a day ahead", max_ahead_ms, uint32_t, 86400001, SFID_EINVAL,
+          "max_ahead_ms 86400001", "86400000"),
+    WRONG("furthest ahead", max_ahead_ms, uint32_t, UINT32_MAX, SFID_EINVAL,
+          "max_ahead_ms 4294967295", "day"),
+    WRONG("a start past half", random_start, uint64_t, 65537, SFID_EINVAL, "random_start 65537",
+          "65536"),
+    WRONG("highest start", random_start, uint64_t, UINT64_MAX, SFID_EINVAL,
+          "random_start 18446744073709551615", "65536"),
+    WRONG("a wide budget", skew_budget_ms, uint32_t, 3600001, SFID_EINVAL, "skew_budget_ms 3600001",
+          "0 to 3600000"),
     WRONG("another keep_pid", keep_pid, uint32_t, 2, SFID_EINVAL, "keep_pid 2", "0 or 1"),
     WRONG("a short ttl", ttl_ms, uint32_t, 999, SFID_EINVAL, "ttl_ms 999", "1000 to"),
     WRONG("a long ttl", ttl_ms, uint32_t, 86400001, SFID_EINVAL, "ttl_ms 86400001", "86400000"),
-    WRONG("a heartbeat above a third", heartbeat_ms, uint32_t, 200001, SFID_EINVAL, "heartbeat_ms 200001", "(200000)"),
+    WRONG("a heartbeat above a third", heartbeat_ms, uint32_t, 200001, SFID_EINVAL,
+          "heartbeat_ms 200001", "(200000)"),
     WRONG("a heartbeat of 99", heartbeat_ms, uint32_t, 99, SFID_EINVAL, "heartbeat_ms 99", "100"),
     WRONG("no time to open", open_timeout_ms, uint32_t, 0, SFID_EINVAL, "open_timeout_ms", "1"),
-    WRONG("on_unknown 2", on_unknown, sfid_on_unknown, (sfid_on_unknown)2, SFID_EINVAL, "on_unknown 2", "SFID_TRUST"),
+    WRONG("on_unknown 2", on_unknown, sfid_on_unknown, (sfid_on_unknown)2, SFID_EINVAL,
+          "on_unknown 2", "SFID_TRUST"),
     WRONG("empty run_dir", run_dir, const char *, "", SFID_EINVAL, "run_dir", "empty"),
     WRONG("empty state_dir", state_dir, const char *, "", SFID_EINVAL, "state_dir", "empty"),
     WRONG("long run_dir", run_dir, const char *, long_dir, SFID_EINVAL, "run_dir", "3000"),
@@ -155,13 +184,15 @@ static void refused(const struct wrong *w) {
     const int fds = entries("/proc/self/fd"), threads = entries("/proc/self/task");
     is_i64(sfid_open(&g, &o), w->code, "%s: refused", w->what);
     const char *text = sfid_last_error(g);
-    ok(strstr(text, w->in_text[0]) && strstr(text, w->in_text[1]) && one_line(text), "%s: \"%s\"", w->what, text);
-    ok(g && sfid_next(g) == SFID_ECLOSED && sfid_try_next(g) == SFID_ECLOSED && sfid_next_n(g, ids, 2) == SFID_ECLOSED &&
-           sfid_pid(g) == SFID_ECLOSED && sfid_retry_ms(g) == SFID_ECLOSED && sfid_status(g, &status) == 0 && !status.open,
+    ok(strstr(text, w->in_text[0]) && strstr(text, w->in_text[1]) && one_line(text), "%s: \"%s\"",
+       w->what, text);
+    ok(g && sfid_next(g) == SFID_ECLOSED && sfid_try_next(g) == SFID_ECLOSED &&
+           sfid_next_n(g, ids, 2) == SFID_ECLOSED && sfid_pid(g) == SFID_ECLOSED &&
+           sfid_retry_ms(g) == SFID_ECLOSED && sfid_status(g, &status) == 0 && !status.open,
        "%s: a handle that is closed", w->what);
     sfid_close(g);
-    ok(untouched() && entries("/proc/self/fd") == fds && entries("/proc/self/task") == threads, "%s: nothing is left of it",
-       w->what);
+    ok(untouched() && entries("/proc/self/fd") == fds && entries("/proc/self/task") == threads,
+       "%s: nothing is left of it", w->what);
 }
 
 /* Every member of a layout in turn made to disagree with the others. */
@@ -191,8 +222,8 @@ static void refused_store(size_t i) {
     sfid *g = NULL;
     is_i64(sfid_open(&g, &o), wrong_stores[i].code, "store %zu is refused", i);
     const char *text = sfid_last_error(g);
-    ok(strstr(text, wrong_stores[i].in_text[0]) && strstr(text, wrong_stores[i].in_text[1]) && one_line(text) &&
-           strstr(text, "secret") == NULL,
+    ok(strstr(text, wrong_stores[i].in_text[0]) && strstr(text, wrong_stores[i].in_text[1]) &&
+           one_line(text) && strstr(text, "secret") == NULL,
        "it says \"%s\"", text);
     sfid_close(g);
     ok(untouched(), "and nothing is left");
@@ -206,14 +237,15 @@ static void stores(void) {
         refused_store(i);
     o.pid = -1;
     o.store = "local";
-    ok(read_options(&o) == 0 && out.store == &sfid__store_local && out.lead_ms == 30000 && out.synced && out.opt.pid_min == 0 &&
-           out.opt.pid_max == 2047,
+    ok(read_options(&o) == 0 && out.store == &sfid__store_local && out.lead_ms == 30000 &&
+           out.synced && out.opt.pid_min == 0 && out.opt.pid_max == 2047,
        "a local store has every pid of the layout, and a mark 30 s ahead");
     o.store = "local?lead_ms=100";
     ok(read_options(&o) == 0 && out.lead_ms == 100 && out.synced, "or 0.1 s ahead");
     o.store = "local?mark=none&lead_ms=86400000";
     o.pid_max = 5;
-    ok(read_options(&o) == 0 && out.lead_ms == 86400000 && !out.synced && out.opt.pid_min == 0 && out.opt.pid_max == 5,
+    ok(read_options(&o) == 0 && out.lead_ms == 86400000 && !out.synced && out.opt.pid_min == 0 &&
+           out.opt.pid_max == 5,
        "or a day, not synced, and six pids");
     o.store = "local?share=1";
     ok(read_options(&o) == 0 && out.shared, "a local store may be shared, by its text");
@@ -224,10 +256,12 @@ static void stores(void) {
     o.share = 2;
     ok(read_options(&o) == 0 && out.shared && out.joins, "or only joins one");
     o.on_event = no_event;
-    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share is 2"), "without events: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share is 2"), "without events: %s",
+       err.text);
     o.on_event = NULL;
     o.share = 3;
-    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share 3"), "which is 0, 1 or 2: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share 3"), "which is 0, 1 or 2: %s",
+       err.text);
     o.share = 1;
     o.store = "redis://127.0.0.1:1/0";
     ok(read_options(&o) == 0 && out.shared, "with a server, too");
@@ -236,11 +270,13 @@ static void stores(void) {
     o.store = "redis://127.0.0.1:1/0?share=1&timeout=2s";
     ok(read_options(&o) == 0 && out.shared, "or as its URL says");
     o.store = "redis://127.0.0.1:1/0?share=0";
-    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share has to be 1"), "which says so or nothing: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share has to be 1"),
+       "which says so or nothing: %s", err.text);
     o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0?share=1 3-5=redis://b:x@127.0.0.1:2/0?share=1";
     ok(read_options(&o) == 0 && out.shared, "or as each server of a pool says");
     o.store = "pool:0-2=redis://a:x@127.0.0.1:1/0 3-5=redis://b:x@127.0.0.1:2/0?share=1";
-    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share=1"), "not only one of them: %s", err.text);
+    ok(read_options(&o) == SFID_EINVAL && strstr(err.text, "share=1"), "not only one of them: %s",
+       err.text);
     o.store = "local";
     o.app = NULL;
     is_i64(read_options(&o), SFID_EINVAL, "a store without an app is refused");
@@ -277,7 +313,8 @@ static void taken(const char *what, const sfid_options *o) {
 
 static void edges(void) {
     sfid_options o = good();
-    ok(read_options(&o) == 0 && out.opt.layout && memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
+    ok(read_options(&o) == 0 && out.opt.layout &&
+           memcmp(out.opt.layout, &SFID_LAYOUT_DEFAULT, sizeof *out.opt.layout) == 0,
        "no layout is the default one");
     static const char *const apps[] = {A64, "a", "a.b", "_", "-", "{t}", "Z9", "{AZaz09_.-}"};
     for (size_t i = 0; i < COUNT(apps); i++) {
@@ -346,9 +383,10 @@ static void older(void) {
     full.max_wait_ms = 5000;
     full.max_ahead_ms = 1;
     full.random_start = 3;
-    static const size_t ends[] = {offsetof(sfid_options, layout),     offsetof(sfid_options, run_dir),
-                                  offsetof(sfid_options, exhaustion), offsetof(sfid_options, random_start),
-                                  offsetof(sfid_options, on_event),   offsetof(sfid_options, user)};
+    static const size_t ends[] = {
+        offsetof(sfid_options, layout),     offsetof(sfid_options, run_dir),
+        offsetof(sfid_options, exhaustion), offsetof(sfid_options, random_start),
+        offsetof(sfid_options, on_event),   offsetof(sfid_options, user)};
     for (size_t i = 0; i < COUNT(ends); i++) {
         if (ends[i] % _Alignof(sfid_options) != 0)
             continue; /* no struct ends there on this machine */
@@ -357,10 +395,12 @@ static void older(void) {
         want.size = sizeof want;
         want.layout = &SFID_LAYOUT_DEFAULT;
         const int rc = read_options(o);
-        ok(rc == 0 && out.opt.size == want.size && out.opt.pid == want.pid && out.opt.run_dir == want.run_dir &&
-               out.opt.state_dir == want.state_dir && out.opt.exhaustion == want.exhaustion &&
-               out.opt.max_wait_ms == want.max_wait_ms && out.opt.max_ahead_ms == want.max_ahead_ms &&
-               out.opt.random_start == want.random_start && out.opt.on_event == NULL && out.opt.user == NULL,
+        ok(rc == 0 && out.opt.size == want.size && out.opt.pid == want.pid &&
+               out.opt.run_dir == want.run_dir && out.opt.state_dir == want.state_dir &&
+               out.opt.exhaustion == want.exhaustion && out.opt.max_wait_ms == want.max_wait_ms &&
+               out.opt.max_ahead_ms == want.max_ahead_ms &&
+               out.opt.random_start == want.random_start && out.opt.on_event == NULL &&
+               out.opt.user == NULL,
            "a struct of %zu bytes: defaults for the rest", ends[i]);
         sfid *g = NULL;
         is_i64(sfid_open(&g, o), 0, "and it opens");
@@ -383,7 +423,8 @@ static void newer_ones(void) {
     o.known.app = NULL;
     sfid *g = NULL;
     o.known.size = sizeof o;
-    ok(read_options(&o.known) == 0 && out.opt.size == sizeof out.opt && out.opt.pid == 7, "a larger struct with nothing behind");
+    ok(read_options(&o.known) == 0 && out.opt.size == sizeof out.opt && out.opt.pid == 7,
+       "a larger struct with nothing behind");
     is_i64(sfid_open(&g, &o.known), 0, "opens");
     sfid_close(g);
     unsigned taken_anyway = 0;
@@ -395,7 +436,8 @@ static void newer_ones(void) {
     is_u64(taken_anyway, 0, "with any byte behind it is SFID_EUNSUPPORTED");
     o.more[23] = 1;
     is_i64(sfid_open(&g, &o.known), SFID_EUNSUPPORTED, "from open as well");
-    ok(strstr(sfid_last_error(g), "option") && strstr(sfid_last_error(g), SFID_VERSION_STRING), "which tells the version");
+    ok(strstr(sfid_last_error(g), "option") && strstr(sfid_last_error(g), SFID_VERSION_STRING),
+       "which tells the version");
     sfid_close(g);
     o.known.size = sizeof o - 8;
     is_i64(read_options(&o.known), 0, "what lies behind its size is not looked at");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Options of a store that leases: which pids it has, windows, and which windows are too short. options.c has the others. */
+/* Options of a store that leases: which pids it has, windows, and which windows are too short.
+ * options.c has the others. */
 #include "lease/options.h"
 
 #include "lease/store.h"
@@ -33,13 +34,15 @@ static int read_redis(const sfid_layout *l, uint32_t ttl_ms, int64_t pid_max) {
 }
 
 static void redis_stores(void) {
-    static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0), odd = SFID_LAYOUT(40, 10, 13, 7, 0);
+    static const sfid_layout wide = SFID_LAYOUT(28, 22, 13, 1000, 0),
+                             odd = SFID_LAYOUT(40, 10, 13, 7, 0);
     sfid_layout icicle;
     is_i64(read_redis(NULL, 600000, 0), 0, "the URL of a Redis server is a store");
     ok(out.store == &sfid__store_redis && out.uri->node[0].port == 7000 && out.uri->db == 2 &&
            strcmp(out.uri->node[0].host, "host") == 0,
        "taken apart");
-    ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047, "with the defaults");
+    ok(out.window_ms == 600000 && out.opt.skew_budget_ms == 15000 && out.opt.pid_max == 2047,
+       "with the defaults");
     is_i64(read_redis(&odd, 60000, 0), 0, "a window that is no multiple of the unit");
     is_u64(out.window_ms, 60004, "is made one, no shorter");
     is_u64(out.short_ms, 30002, "and so is the short one");
@@ -85,10 +88,12 @@ static void ranges(void) {
         o.pid_max = cases[i].given_max;
         const int rc = read_options(&o);
         if (cases[i].min < 0)
-            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"), "%s beside %" PRId64 " to %" PRId64 " is refused (%s)",
-               o.store, o.pid_min, o.pid_max, err.text);
+            ok(rc == SFID_EINVAL && strstr(err.text, "give one of them"),
+               "%s beside %" PRId64 " to %" PRId64 " is refused (%s)", o.store, o.pid_min,
+               o.pid_max, err.text);
         else
-            ok(rc == 0 && out.opt.pid_min == cases[i].min && out.opt.pid_max == cases[i].max, "%s has its pids", o.store);
+            ok(rc == 0 && out.opt.pid_min == cases[i].min && out.opt.pid_max == cases[i].max,
+               "%s has its pids", o.store);
     }
 }
 
@@ -115,7 +120,8 @@ static void whole_range(void) {
     ok(out.opt.pid_min == 3 && out.opt.pid_max == 9, "stays");
 }
 
-static int read_windows(const char *store, const sfid_layout *l, uint32_t ttl_ms, uint32_t short_ms) {
+static int read_windows(const char *store, const sfid_layout *l, uint32_t ttl_ms,
+                        uint32_t short_ms) {
     sfid_options o = with_store(store);
     o.layout = l;
     o.ttl_ms = ttl_ms;
@@ -124,7 +130,8 @@ static int read_windows(const char *store, const sfid_layout *l, uint32_t ttl_ms
     return read_options(&o);
 }
 
-static bool none_short(const char *store, const sfid_layout *l, uint32_t ttl_ms, uint32_t short_ms) {
+static bool none_short(const char *store, const sfid_layout *l, uint32_t ttl_ms,
+                       uint32_t short_ms) {
     return read_windows(store, l, ttl_ms, short_ms) == 0 && out.short_ms == 0 && out.share == 0;
 }
 
@@ -137,25 +144,35 @@ static bool refused(int rc, const char *words) {
 
 static void short_windows(void) {
     static const char server[] = "redis://h", mixed[] = "redis://h?registration=mixed";
-    static const sfid_layout four = SFID_LAYOUT(42, 4, 17, 1, 0), five = SFID_LAYOUT(42, 5, 16, 1, 0);
-    ok(read_windows(server, &five, 600000, 30000) == 0 && out.short_ms == 30000 && out.share == 8, "one pid in eight is short");
-    ok(read_windows(server, &five, 60000, 30000) == 0 && out.short_ms == 30000, "with two short windows in a whole one");
+    static const sfid_layout four = SFID_LAYOUT(42, 4, 17, 1, 0),
+                             five = SFID_LAYOUT(42, 5, 16, 1, 0);
+    ok(read_windows(server, &five, 600000, 30000) == 0 && out.short_ms == 30000 && out.share == 8,
+       "one pid in eight is short");
+    ok(read_windows(server, &five, 60000, 30000) == 0 && out.short_ms == 30000,
+       "with two short windows in a whole one");
     ok(none_short(server, &five, 59999, 30000), "with less none is");
     ok(none_short(server, &four, 600000, 30000), "nor with fewer than 32 pids");
     ok(none_short(server, &five, 600000, 0), "nor if that is asked for");
     ok(none_short(server, &five, 600000, 1), "nor with a window of one tick");
     ok(none_short(mixed, &five, 600000, 30000), "nor where others keep no record");
-    ok(read_windows(server, &five, 600000, 60000) == 0 && out.short_ms == 60000, "longer short windows");
+    ok(read_windows(server, &five, 600000, 60000) == 0 && out.short_ms == 60000,
+       "longer short windows");
 
     /* 15000 of skew, a quarter of the window, twice 2000 for an answer, and a tick */
-    is_i64(read_windows(server, &five, 25336, 0), 0, "the shortest window that outlives a server's memory");
-    ok(refused(read_windows(server, &five, 25332, 0), "at least 25334 is needed"), "a shorter one is refused");
+    is_i64(read_windows(server, &five, 25336, 0), 0,
+           "the shortest window that outlives a server's memory");
+    ok(refused(read_windows(server, &five, 25332, 0), "at least 25334 is needed"),
+       "a shorter one is refused");
     ok(refused(read_windows(server, &five, 25332, 0), "ttl_ms 25332 is too short"), "by its name");
-    ok(refused(read_windows(server, &five, 600000, 28500), "at least 28501 is needed"), "a short one is, too");
-    ok(refused(read_windows(server, &five, 600000, 28500), "short_ms 28500 is too short"), "by its name");
+    ok(refused(read_windows(server, &five, 600000, 28500), "at least 28501 is needed"),
+       "a short one is, too");
+    ok(refused(read_windows(server, &five, 600000, 28500), "short_ms 28500 is too short"),
+       "by its name");
     is_i64(read_windows(server, &five, 600000, 28503), 0, "the shortest short window");
-    is_i64(read_windows(mixed, &five, 185000, 30000), 0, "mixed: as long as a program may go without a registration");
-    ok(refused(read_windows(mixed, &five, 184999, 30000), "too short for registration=mixed"), "mixed: and no shorter");
+    is_i64(read_windows(mixed, &five, 185000, 30000), 0,
+           "mixed: as long as a program may go without a registration");
+    ok(refused(read_windows(mixed, &five, 184999, 30000), "too short for registration=mixed"),
+       "mixed: and no shorter");
 }
 
 int main(void) {

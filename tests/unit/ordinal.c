@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The text of the store "ordinal:": where it looks for the number, which texts have one, what is refused and in which words. */
+/* The text of the store "ordinal:": where it looks for the number, which texts have one, what is
+ * refused and in which words. */
 #include "lease/options.h"
 #include "lease/store.h"
 #include "support/tap.h"
@@ -79,7 +80,8 @@ static void numbers(void) {
     for (size_t i = 0; i < COUNT(bad); i++) {
         set(bad[i]);
         refuses(ENV, "is no number, and no name that ends in one, such as app-3", bad[i]);
-        ok(strstr(err.text, "$SFID_TEST_ORDINAL \"") != NULL, "it says where it looked: %s", err.text);
+        ok(strstr(err.text, "$SFID_TEST_ORDINAL \"") != NULL, "it says where it looked: %s",
+           err.text);
     }
     char longest[400];
     memset(longest, 'a', sizeof longest);
@@ -96,14 +98,17 @@ static void numbers(void) {
 
 static void ranges(void) {
     set("app-2048");
-    refuses(ENV, "$SFID_TEST_ORDINAL \"app-2048\" is out of range; expected a number from 0 to 2047", "a number that no pid has");
+    refuses(ENV,
+            "$SFID_TEST_ORDINAL \"app-2048\" is out of range; expected a number from 0 to 2047",
+            "a number that no pid has");
     set("18446744073709551619");
     refuses(ENV, "\"18446744073709551619\" is out of range", "one beyond 64 bits");
     set("9223372036854775808");
     refuses(ENV, "is out of range", "one beyond 63 bits");
     set("7");
     refuses(ENV "?pid_min=8", "expected a number from 8 to 2047", "one below the store's range");
-    refuses(ENV "?pid_min=2&pid_max=6", "expected a number from 2 to 6", "one above the store's range");
+    refuses(ENV "?pid_min=2&pid_max=6", "expected a number from 2 to 6",
+            "one above the store's range");
     is_i64(pid_of(ENV "?pid_min=7&pid_max=7"), 7, "one within it");
     opt.pid_min = 1, opt.pid_max = 6;
     refuses(ENV, "expected a number from 1 to 6", "one above the range of the options");
@@ -122,7 +127,8 @@ static void ranges(void) {
 
 static void write_file(const char *bytes, size_t n) {
     const int fd = open(file, O_WRONLY | O_TRUNC | O_CLOEXEC);
-    need(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && close(fd) >= 0, "%s: %s", file, strerror(errno));
+    need(fd >= 0 && write(fd, bytes, n) == (ssize_t)n && close(fd) >= 0, "%s: %s", file,
+         strerror(errno));
 }
 
 static void files(void) {
@@ -143,7 +149,8 @@ static void files(void) {
     memcpy(long_name + 253, "a-2048", 6);
     write_file(long_name, 259);
     refuses(store, "is no number", "a file that would be a number if it were cut");
-    refuses("ordinal:file=/nowhere/ordinal", "/nowhere/ordinal cannot be opened: No such file", "a file that is not there");
+    refuses("ordinal:file=/nowhere/ordinal", "/nowhere/ordinal cannot be opened: No such file",
+            "a file that is not there");
     refuses("ordinal:file=/usr", "/usr is not a regular file", "a directory");
     refuses("ordinal:file=/dev/zero", "/dev/zero is not a regular file", "a device");
     unlink(file);
@@ -159,13 +166,17 @@ static void files(void) {
 }
 
 static void places(void) {
-    refuses("ordinal:host", "\"host\" names no place; expected ordinal:, ordinal:env=NAME or ordinal:file=/PATH", "another place");
+    refuses("ordinal:host",
+            "\"host\" names no place; expected ordinal:, ordinal:env=NAME or ordinal:file=/PATH",
+            "another place");
     refuses("ordinal:env=", "names no place", "no variable");
     refuses("ordinal:file=x", "names no place", "a relative path");
     refuses("ordinal:file=", "names no place", "no path");
     refuses("ordinal://", "names no place", "slashes");
     refuses("ordinal:\x1b[2J", "\"?[2J\" names no place", "a control character");
-    refuses("ordinal", "unknown store \"ordinal\"; expected \"local\", \"ordinal:\", \"pool:\" or the URL", "no colon");
+    refuses("ordinal",
+            "unknown store \"ordinal\"; expected \"local\", \"ordinal:\", \"pool:\" or the URL",
+            "no colon");
     unsetenv("SFID_TEST_ORDINAL");
     refuses(ENV, "$SFID_TEST_ORDINAL is not set", "a variable that is not set");
     set("3");
@@ -182,8 +193,11 @@ static void parameters(void) {
     is_i64(pid_of(ENV "?mark=none&lead_ms=500&share=1"), 3, "parameters of the local store");
     ok(!out.synced && out.lead_ms == 500 && out.shared, "are those of the local store");
     refuses(ENV "?", "store \"ordinal:\": bad parameter \"\"", "an empty parameter");
-    refuses(ENV "?replicas=1", "store \"ordinal:\": bad parameter \"replicas=1\"; expected mark=none", "one of a server");
-    refuses(ENV "?pid_min=3&pid_min=3", "store \"ordinal:\": parameter \"pid_min\" is given twice", "one given twice");
+    refuses(ENV "?replicas=1",
+            "store \"ordinal:\": bad parameter \"replicas=1\"; expected mark=none",
+            "one of a server");
+    refuses(ENV "?pid_min=3&pid_min=3", "store \"ordinal:\": parameter \"pid_min\" is given twice",
+            "one given twice");
     is_i64(pid_of("local"), -1, "the local store");
     ok(!out.elsewhere, "is of this host alone");
 }
@@ -199,8 +213,10 @@ static void hostname(void) {
         return;
     }
     for (size_t i = 0; i < COUNT(names); i++) {
-        need(sethostname(names[i].name, strlen(names[i].name)) >= 0, "sethostname: %s", strerror(errno));
-        is_i64(pid_of("ordinal:"), names[i].pid, "host %s is pid %" PRId64, names[i].name, names[i].pid);
+        need(sethostname(names[i].name, strlen(names[i].name)) >= 0, "sethostname: %s",
+             strerror(errno));
+        is_i64(pid_of("ordinal:"), names[i].pid, "host %s is pid %" PRId64, names[i].name,
+               names[i].pid);
     }
     is_i64(pid_of("ordinal:?lead_ms=500"), 3, "with a parameter");
     sethostname("node.zone-3", 11);

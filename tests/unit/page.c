@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The checker of pages: it takes a page as made, and none with a changed byte, a missing part or another's identity. */
+/* The checker of pages: it takes a page as made, and none with a changed byte, a missing part or
+ * another's identity. */
 #include "draw/page.h"
 
 #include "draw/record.h"
@@ -29,8 +30,12 @@ static const char *check(void) {
 }
 
 static void build(void) {
-    want =
-        (struct sfid__page_id){.layout = 4711, .device = 2049, .inode = 99, .born_s = 1766361600, .born_ns = 123456789, .nonce = 5};
+    want = (struct sfid__page_id){.layout = 4711,
+                                  .device = 2049,
+                                  .inode = 99,
+                                  .born_s = 1766361600,
+                                  .born_ns = 123456789,
+                                  .nonce = 5};
     for (unsigned i = 0; i < sizeof want.boot_id; i++)
         want.boot_id[i] = (uint8_t)(i + 1);
     page = shared_memory(bytes);
@@ -38,13 +43,16 @@ static void build(void) {
     sfid__page_id_seal(&id);
     sfid__page_init(page, &id);
     uint32_t count = 99;
-    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "it passes, without records");
+    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0,
+       "it passes, without records");
     static const uint64_t pids[RECORDS] = {5, 5, 1023};
     for (uint32_t i = 0; i < RECORDS; i++) {
-        const struct sfid__start start = {&layout, pids[i], (UINT64_C(1000) + i) << 12, 5000, 1000, 10, 0, 0, NULL, false, 0};
+        const struct sfid__start start = {
+            &layout, pids[i], (UINT64_C(1000) + i) << 12, 5000, 1000, 10, 0, 0, NULL, false, 0};
         struct sfid__record *r = sfid__record_append(page, i, &start);
         atomic_fetch_add(&r->word, 7);
-        ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == i + 1, "it passes with record %u", i);
+        ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == i + 1,
+           "it passes with record %u", i);
     }
 }
 
@@ -71,7 +79,8 @@ static void every_byte_counts(void) {
     is_u64(passed, 0, "no byte of lines 0 and 1 may differ");
     for (uint32_t r = 0; r < RECORDS; r++) {
         passed = 0;
-        for (size_t i = offsetof(struct sfid__record, pid_field); i < offsetof(struct sfid__record, checksum) + 8; i++)
+        for (size_t i = offsetof(struct sfid__record, pid_field);
+             i < offsetof(struct sfid__record, checksum) + 8; i++)
             passed += passes_changed((unsigned char *)&page->records[r] + i);
         is_u64(passed, 0, "no byte of the second line of record %u but for its limit", r);
     }
@@ -125,7 +134,8 @@ static void truncated(void) {
     for (size_t n = sfid__page_bytes(1); n < sfid__page_bytes(RECORDS); n++)
         passed += sfid__page_check(page, &want, n, &count) == NULL;
     is_u64(passed, 0, "nor does one pass that is cut off before the end of its last record");
-    ok(sfid__page_check(page, &want, sfid__page_bytes(RECORDS), &count) == NULL && count == RECORDS, "right behind it one does");
+    ok(sfid__page_check(page, &want, sfid__page_bytes(RECORDS), &count) == NULL && count == RECORDS,
+       "right behind it one does");
 }
 
 /* Of a page in use only the current record counts, and what lies behind it may be half written. */
@@ -139,8 +149,10 @@ static void in_use(void) {
     memset((void *)&page->records[RECORDS], 0xee, sizeof page->records[0]);
     for (uint32_t i = 0; i < RECORDS; i++) {
         atomic_store(&page->current, i);
-        ok(check_live(sfid__page_bytes(i + 1)) == NULL, "in use: record %u is the current one, and the last with memory", i);
-        ok(check_live(sfid__page_bytes(i + 1) - 1) != NULL, "in use: all of record %u has to have memory", i);
+        ok(check_live(sfid__page_bytes(i + 1)) == NULL,
+           "in use: record %u is the current one, and the last with memory", i);
+        ok(check_live(sfid__page_bytes(i + 1) - 1) != NULL,
+           "in use: all of record %u has to have memory", i);
     }
     page->records[RECORDS - 1].floor++;
     ok(check_live(bytes) != NULL, "in use: the current record is checked");
@@ -197,10 +209,12 @@ static void another_header(void) {
         ok(sfid__page_check(page, &want, sfid__page_bytes(1), &count) != NULL, what); \
         *id = is; \
     } while (0)
-    memset((void *)page->records, 0, ROOM * sizeof page->records[0]); /* their checksums hang on the header's */
+    /* their checksums hang on the header's */
+    memset((void *)page->records, 0, ROOM * sizeof page->records[0]);
     atomic_store(&page->current, 0);
     uint32_t count = 9;
-    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0, "a page without records passes");
+    ok(sfid__page_check(page, &want, bytes, &count) == NULL && count == 0,
+       "a page without records passes");
     ok(sfid__page_check(page, &want, sfid__page_bytes(1), &count) == NULL, "with room for one");
     ok(sfid__page_check(page, &want, sfid__page_bytes(1) - 1, &count) != NULL, "but not for less");
     REFUSED("another magic", id->magic[7] = 'E');
@@ -245,8 +259,9 @@ static void ranges(void) {
     for (size_t i = 0; i < COUNT(c); i++) {
         atomic_store(&r.word, c[i].word);
         atomic_store(&r.limit, c[i].limit);
-        ok((sfid__record_check_range(&r, c[i].max) == NULL) == c[i].good, "window 100 to %llu of %llu, word at tick %llu%s: %s",
-           (unsigned long long)c[i].limit, (unsigned long long)c[i].max, (unsigned long long)((c[i].word & ~SFID__CLOSED) >> 12),
+        ok((sfid__record_check_range(&r, c[i].max) == NULL) == c[i].good,
+           "window 100 to %llu of %llu, word at tick %llu%s: %s", (unsigned long long)c[i].limit,
+           (unsigned long long)c[i].max, (unsigned long long)((c[i].word & ~SFID__CLOSED) >> 12),
            c[i].word & SFID__CLOSED ? ", closed" : "", c[i].good ? "good" : "refused");
     }
 }
@@ -260,14 +275,17 @@ static int die_on_seat(void *unused) {
 
 /* Whoever may write a page may write any number there. */
 static void numbers(void) {
-    static const uint32_t beyond[] = {SFID__PAGE_RECORDS - 1, SFID__PAGE_RECORDS, 40000, UINT32_MAX};
+    static const uint32_t beyond[] = {SFID__PAGE_RECORDS - 1, SFID__PAGE_RECORDS, 40000,
+                                      UINT32_MAX};
     struct sfid__record r = {.seq_bits = 76, .seq_shift = 65535, .pid_shift = 64, .pid_field = 9};
     atomic_store(&page->current, 2);
     is_u64(sfid__page_index(page), 2, "the index of the current record");
     for (unsigned i = 0; i < COUNT(beyond); i++) {
         atomic_store(&page->current, beyond[i]);
-        is_u64(sfid__page_index(page), SFID__PAGE_RECORDS - 1, "index %u: is not beyond the last record", beyond[i]);
-        ok(sfid__page_current(page) == &page->records[SFID__PAGE_RECORDS - 1], "index %u: leads to it", beyond[i]);
+        is_u64(sfid__page_index(page), SFID__PAGE_RECORDS - 1,
+               "index %u: is not beyond the last record", beyond[i]);
+        ok(sfid__page_current(page) == &page->records[SFID__PAGE_RECORDS - 1],
+           "index %u: leads to it", beyond[i]);
     }
     ok(sfid__record_tick(&r, UINT64_C(5000) << 12) == 5000 && sfid__record_capacity(&r) == 4096 &&
            sfid__record_step(&r) == UINT64_C(1) << 63 && sfid__record_pid(&r) == 9,
@@ -282,9 +300,11 @@ static void keeper_seat(void) {
     sfid__page_reset_keeper(page);
     for (unsigned i = 0; i < SFID__SEATS; i++)
         ok(!sfid__alive(&page->seat[i].keeper), "nobody has seat %u of a page that begins anew", i);
-    ok(atomic_load(&page->watch) == 0 && atomic_load(&page->window) == 77, "no crew serves the page then, and its window stays");
+    ok(atomic_load(&page->watch) == 0 && atomic_load(&page->window) == 77,
+       "no crew serves the page then, and its window stays");
     is_i64(status_of(spawn(die_on_seat, NULL)), 0, "a child takes a seat");
-    ok(!sfid__alive(&page->seat[0].keeper) && sfid__alive_take(&page->seat[0].keeper), "and when it dies the next one can take it");
+    ok(!sfid__alive(&page->seat[0].keeper) && sfid__alive_take(&page->seat[0].keeper),
+       "and when it dies the next one can take it");
     sfid__alive_leave(&page->seat[0].keeper);
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * password.c, credentials.c and their use in connection.c and sentinel.c: passwords that lie in files. Which files will do,
- * where a relative name lies, that a file is read again for each connection, and that no error shows what it holds, nor what
- * stands in the URL.
+ * password.c, credentials.c and their use in connection.c and sentinel.c: passwords that lie in
+ * files. Which files will do, where a relative name lies, that a file is read again for each
+ * connection, and that no error shows what it holds, nor what stands in the URL.
  */
 #include "support/asker.h"
 
@@ -43,7 +43,8 @@ static void is_password(const char *name, const char *bytes, size_t n, const cha
 
 static void is_refused(const char *words, const char *what) {
     is_str(read_path(), "", "%s: refused", what);
-    if (!ok(reply.class == SFID__REPLY_CONFIG && err.code == SFID_EINVAL && strstr(err.text, words) && strstr(err.text, path) &&
+    if (!ok(reply.class == SFID__REPLY_CONFIG && err.code == SFID_EINVAL &&
+                strstr(err.text, words) && strstr(err.text, path) &&
                 strstr(err.text, "parameter password_file: ") && !strstr(err.text, "sesame"),
             "and the error names the file, not what it holds"))
         diag("%d: %s", err.code, err.text);
@@ -117,7 +118,9 @@ static void is_path(const char *name, const char *want) {
 }
 
 static void is_no_path(const char *name, const char *words) {
-    if (!ok(parse_file(name) == SFID_EINVAL && strstr(err.text, words) && !strstr(err.text, "sesame"), "\"%s\" is refused", name))
+    if (!ok(parse_file(name) == SFID_EINVAL && strstr(err.text, words) &&
+                !strstr(err.text, "sesame"),
+            "\"%s\" is refused", name))
         diag("%s", err.text);
 }
 
@@ -156,7 +159,8 @@ static void test_relative(void) {
 static void serve_auth(int fd, struct resp *in, struct peer_shared *s) {
     char name[256], line[600];
     while (read_command(in, name, sizeof name)) {
-        const bool auth = strncmp(name, "AUTH ", 5) == 0, wrong = auth && strcmp(name + 5, s->send) != 0;
+        const bool auth = strncmp(name, "AUTH ", 5) == 0,
+                   wrong = auth && strcmp(name + 5, s->send) != 0;
         snprintf(line, sizeof line, wrong ? "-WRONGPASS %s is wrong\r\n" : "+%s\r\n",
                  wrong                  ? name
                  : strcmp(name, "PING") ? "OK"
@@ -181,15 +185,17 @@ static void test_connection(void) {
     is_i64(atomic_load(&p.s->step), 1, "without another AUTH");
     sfid__connection_hang_up(c);
     int rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, "the user, or the password in ") && strstr(err.text, path) &&
-           strstr(err.text, " was refused: WRONGPASS") && !strstr(err.text, "sesame") && !strstr(reply.strings[0], "sesame"),
+    ok(failed_with(rc, SFID_EAUTH, SFID__REPLY_CONFIG, "the user, or the password in ") &&
+           strstr(err.text, path) && strstr(err.text, " was refused: WRONGPASS") &&
+           !strstr(err.text, "sesame") && !strstr(reply.strings[0], "sesame"),
        "the next one takes up the new one; where that is wrong the error names the file alone");
     set_wanted(&p, "second sesame");
     ok(said(ping(c, LONG_MS), "PONG"), "where it is right all is well");
     sfid__connection_hang_up(c);
     unlink(path);
     rc = ping(c, LONG_MS);
-    ok(failed_with(rc, SFID_EINVAL, SFID__REPLY_CONFIG, "connecting: parameter password_file: ") && strstr(err.text, path),
+    ok(failed_with(rc, SFID_EINVAL, SFID__REPLY_CONFIG, "connecting: parameter password_file: ") &&
+           strstr(err.text, path),
        "no file: the error says so");
     fill_text("password", "second sesame");
     ok(said(ping(c, LONG_MS), "PONG"), "and back again");
@@ -202,11 +208,15 @@ static void test_connection(void) {
     end_asking(c, &p);
 }
 
-/* Repeats what it was sent, in answer to the step that the test chose: 0 AUTH, 1 the name, 2 the command. */
+/* Repeats what it was sent, in answer to the step that the test chose: 0 AUTH, 1 the name, 2 the
+ * command. */
 static void serve_echo(int fd, struct resp *in, struct peer_shared *s) {
     char name[256];
     for (int n = 0; read_command(in, name, sizeof name);) {
-        const int at = strncmp(name, "AUTH", 4) == 0 ? 0 : strncmp(name, "CLIENT SETNAME", 14) == 0 ? 1 : n++ >= 2 ? 2 : 3;
+        const int at = strncmp(name, "AUTH", 4) == 0              ? 0
+                       : strncmp(name, "CLIENT SETNAME", 14) == 0 ? 1
+                       : n++ >= 2                                 ? 2
+                                                                  : 3;
         if (at == atomic_load(&s->step))
             say(fd, s->send, s->send_len);
         else
@@ -238,14 +248,17 @@ static void test_secrets(void) {
             set_words(&p, echoes[i], strlen(echoes[i]));
             sfid__connection_hang_up(c);
             /* The name is for people: a server need not offer it. */
-            const bool passes = step == 1 && (strstr(echoes[i], "unknown command") || strstr(echoes[i], "NOPERM"));
-            ok((ping(c, LONG_MS) == 0) == passes, "step %d, line %zu %s", step, i, passes ? "passes" : "fails");
-            const bool shown = strstr(err.text, "alice") || strstr(err.text, "se@") || strstr(reply.strings[0], "alice") ||
-                               strstr(reply.strings[0], "se@");
+            const bool passes =
+                step == 1 && (strstr(echoes[i], "unknown command") || strstr(echoes[i], "NOPERM"));
+            ok((ping(c, LONG_MS) == 0) == passes, "step %d, line %zu %s", step, i,
+               passes ? "passes" : "fails");
+            const bool shown = strstr(err.text, "alice") || strstr(err.text, "se@") ||
+                               strstr(reply.strings[0], "alice") || strstr(reply.strings[0], "se@");
             if (!ok(!shown, "and shows neither user nor password"))
                 diag("%s\n%s", err.text, reply.strings[0]);
             if (step == 0 && i == 1)
-                ok(err.code == SFID_EAUTH && strstr(err.text, "AUTH: user or password of the URL was refused: WRONGPASS"),
+                ok(err.code == SFID_EAUTH &&
+                       strstr(err.text, "AUTH: user or password of the URL was refused: WRONGPASS"),
                    "but which of them was wrong");
         }
     set_words(&p, "+PONG\r\n", 7);
@@ -255,8 +268,8 @@ static void test_secrets(void) {
         c = new_connection(url);
         atomic_store(&p.s->step, step);
         const int rc = ping(c, LONG_MS);
-        ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something other than OK"), "a greeting is answered by OK, step %d",
-           step);
+        ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_CONFIG, "something other than OK"),
+           "a greeting is answered by OK, step %d", step);
     }
     end_asking(c, &p);
 }
@@ -270,10 +283,11 @@ static void serve_both(int fd, struct resp *in, struct peer_shared *s) {
             snprintf(s->send + n, sizeof s->send - n, "%s;", name + 5);
         }
         if (strncmp(name, "SENTINEL ", 9) == 0)
-            snprintf(line, sizeof line, "*2\r\n$9\r\n127.0.0.1\r\n$%zu\r\n%d\r\n", (size_t)snprintf(NULL, 0, "%zu", s->send_len),
-                     (int)s->send_len);
+            snprintf(line, sizeof line, "*2\r\n$9\r\n127.0.0.1\r\n$%zu\r\n%d\r\n",
+                     (size_t)snprintf(NULL, 0, "%zu", s->send_len), (int)s->send_len);
         else
-            snprintf(line, sizeof line, strcmp(name, "ROLE") ? "+OK\r\n" : "*1\r\n$6\r\nmaster\r\n");
+            snprintf(line, sizeof line,
+                     strcmp(name, "ROLE") ? "+OK\r\n" : "*1\r\n$6\r\nmaster\r\n");
         say_text(fd, line);
     }
 }
@@ -287,9 +301,12 @@ static void test_sentinel(void) {
     p.s->send_len = (size_t)p.port; /* for the peer */
     fill_text("master", "of the master\n");
     fill_text("sentinel", "of the sentinel\n");
-    snprintf(url, sizeof url,
-             "redis+sentinel://m@127.0.0.1:%d/x?password_file=master&sentinel_user=s&sentinel_password_file=sentinel", p.port);
-    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__sentinel_new(&s, &uri, "orders", &err) >= 0, "%s", err.text);
+    snprintf(
+        url, sizeof url,
+        "redis+sentinel://m@127.0.0.1:%d/x?password_file=master&sentinel_user=s&sentinel_password_file=sentinel",
+        p.port);
+    need(sfid__uri_parse(url, &uri, &err) >= 0 && sfid__sentinel_new(&s, &uri, "orders", &err) >= 0,
+         "%s", err.text);
     const int rc = sfid__sentinel_exchange(s, &q, &reply, &err);
     if (!ok(rc == 0, "a sentinel and a master, each with a password in a file"))
         diag("%s", err.text);
@@ -299,8 +316,8 @@ static void test_sentinel(void) {
     need(sfid__sentinel_new(&s, &uri, "orders", &err) >= 0, "%s", err.text);
     char begin[60]; /* a long path is cut off behind this */
     snprintf(begin, sizeof begin, "%.50s", path);
-    ok(sfid__sentinel_exchange(s, &q, &reply, &err) < 0 && strstr(err.text, "parameter sentinel_password_file: ") &&
-           strstr(err.text, begin),
+    ok(sfid__sentinel_exchange(s, &q, &reply, &err) < 0 &&
+           strstr(err.text, "parameter sentinel_password_file: ") && strstr(err.text, begin),
        "no file for the sentinel: the error names that parameter");
     sfid__sentinel_drop(s);
     stop_peer(&p);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * preempted.c - a call, for one ID or several, that is stopped between its look at the word and its add: meanwhile a signal's
- * handler uses up the tick, or the record is closed and replaced. No ID of a tick that has not begun, none of a closed record,
- * none twice.
+ * preempted.c - a call, for one ID or several, that is stopped between its look at the word and its
+ * add: meanwhile a signal's handler uses up the tick, or the record is closed and replaced. No ID
+ * of a tick that has not begun, none of a closed record, none twice.
  */
 #include "support/fake.h"
 #include "support/tap.h"
@@ -10,13 +10,15 @@
 #include <signal.h>
 #include <sys/time.h>
 
-/* OF_A_TICK: IDs of a tick that are left when the handler comes. BATCH fits in a tick, MORE does not. */
+/* OF_A_TICK: IDs of a tick that are left when the handler comes. BATCH fits in a tick, MORE does
+ * not. */
 enum { OF_A_TICK = 4, BATCH = 3, MORE = 5, LOOKS = 6000, SWITCHES = 150 };
 
 static struct fake f;
 static sigset_t alarms;
 static volatile sig_atomic_t looks, switches, early, disorders, errors;
-static _Atomic int64_t highest; /* ID returned so far, by a call that began when no other was under way */
+/* ID returned so far, by a call that began when no other was under way */
+static _Atomic int64_t highest;
 
 /* All that may come twice: what the handler got, and what the calls got that it interrupted. */
 static int64_t kept[2 * LOOKS * OF_A_TICK + LOOKS * MORE];
@@ -107,7 +109,8 @@ static void preempted(const char *layout) {
     for (uint64_t calls = 1; looks < most; calls++)
         call(calls % 3 == 0 ? MORE : calls % 3 == 1 ? 1 : BATCH);
     setitimer(ITIMER_REAL, &never, NULL);
-    ok(switches > 0, "%s: the record was replaced %d times, and the tick used up %d times", layout, (int)switches, (int)looks);
+    ok(switches > 0, "%s: the record was replaced %d times, and the tick used up %d times", layout,
+       (int)switches, (int)looks);
     is_u64(repeats(), 0, "%s: no ID comes twice", layout);
     is_i64(early, 0, "%s: no ID is of a tick that has not begun", layout);
     is_i64(disorders, 0, "%s: each is above those that were there when its call began", layout);

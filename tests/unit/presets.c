@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every preset generates, or says that it has ended: IDs of the pid asked for, of now, increasing, whatever the order of fields. */
+/* Every preset generates, or says that it has ended: IDs of the pid asked for, of now, increasing,
+ * whatever the order of fields. */
 #include "base/compiler.h"
 
 #include "support/tap.h"
@@ -15,7 +16,8 @@ static int64_t now_ms(void) {
     return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* As many IDs as a generator is asked for: one by one, without sleeping where that is possible, and in a run. */
+/* As many IDs as a generator is asked for: one by one, without sleeping where that is possible, and
+ * in a run. */
 static int64_t draw(sfid *g, int64_t *ids) {
     int64_t n = 0;
     while (n < MANY / 2) {
@@ -31,16 +33,19 @@ static int64_t draw(sfid *g, int64_t *ids) {
 }
 
 /* What is wrong with a row of IDs; 0 where nothing is. */
-static unsigned wrong(const sfid_layout *l, const int64_t *ids, uint64_t pid, int64_t begin, int64_t end) {
+static unsigned wrong(const sfid_layout *l, const int64_t *ids, uint64_t pid, int64_t begin,
+                      int64_t end) {
     unsigned bad = 0;
     sfid_parts last = {0, 0, 0, 0};
     for (int i = 0; i < MANY; i++) {
         sfid_parts p;
-        if (sfid_parse(l, ids[i], &p) < 0 || p.pid != pid || p.unix_ms > end || p.unix_ms <= begin - (int64_t)l->unit_ms)
+        if (sfid_parse(l, ids[i], &p) < 0 || p.pid != pid || p.unix_ms > end ||
+            p.unix_ms <= begin - (int64_t)l->unit_ms)
             bad++;
         /* The number of an ID is its tick and sequence: nothing is passed over within a tick. */
         else if (i > 0 &&
-                 (ids[i] <= ids[i - 1] || (p.tick == last.tick ? p.seq != last.seq + 1 : p.tick < last.tick || p.seq != 0)))
+                 (ids[i] <= ids[i - 1] ||
+                  (p.tick == last.tick ? p.seq != last.seq + 1 : p.tick < last.tick || p.seq != 0)))
             bad++;
         last = p;
     }
@@ -60,7 +65,8 @@ static void generates(const char *name, const sfid_layout *l, uint64_t pid) {
         const int64_t begin = now_ms(), n = draw(g, ids), end = now_ms();
         is_i64(n, MANY, "%s: so many IDs are drawn", name);
         if (n == MANY)
-            is_u64(wrong(l, ids, pid, begin, end), 0, "%s: of this pid, of now, increasing without a gap", name);
+            is_u64(wrong(l, ids, pid, begin, end), 0,
+                   "%s: of this pid, of now, increasing without a gap", name);
     } else {
         diag("%s", sfid_last_error(g));
     }
@@ -82,7 +88,8 @@ static void all_presets(void) {
         sfid_layout l;
         sfid_layout_facts facts;
         const char *name = sfid_layout_preset(i);
-        need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is no layout", name);
+        need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0,
+             "%s is no layout", name);
         if (facts.last_ms <= now_ms()) {
             has_ended(name, &l);
             ended++;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The number of a process: kept by all its threads, and by no relative of it, whatever its process ID. */
+/* The number of a process: kept by all its threads, and by no relative of it, whatever its process
+ * ID. */
 #include "base/process.h"
 
 #include "support/scene.h"
@@ -44,7 +45,8 @@ static int in_child(void *arg) {
 
 int main(void) {
     shared = shared_memory(CHILDREN * sizeof *shared);
-    is_u64(threads_that_differ(), 0, "threads that ask at once, for the first time, get one number");
+    is_u64(threads_that_differ(), 0,
+           "threads that ask at once, for the first time, get one number");
     const uint64_t mine = sfid__process();
     ok(mine != 0 && mine >> SFID__PROCESS_BITS == 0, "it is not 0, and of as many bits as it says");
     unsigned bad = 0, same = 0;

@@ -36,8 +36,9 @@ static void narrow(const struct naive_form *f, uint64_t count) {
         char *now = text[i & 1];
         int64_t back = -1;
         const size_t len = naive_text(f->digits, v, f->own_narrow, want);
-        lost += sfid_to_text(f->form, (int64_t)v.low, now, sizeof text[0]) != (int)len || memcmp(now, want, len + 1) != 0 ||
-                sfid_from_text(f->form, now, len, &back) != 0 || back != (int64_t)v.low ||
+        lost += sfid_to_text(f->form, (int64_t)v.low, now, sizeof text[0]) != (int)len ||
+                memcmp(now, want, len + 1) != 0 || sfid_from_text(f->form, now, len, &back) != 0 ||
+                back != (int64_t)v.low ||
                 !sorted(now, len, text[~i & 1], before_len, sfid_wide_compare(v, before));
         before = v;
         before_len = len;
@@ -56,8 +57,10 @@ static void wide(const struct naive_form *f, uint64_t count) {
         char *now = text[i & 1];
         sfid_wide back = {1, 2};
         const size_t len = naive_text(f->digits, v, f->own_wide, want);
-        lost += sfid_wide_to_text(f->form, v, 0, now, sizeof text[0]) != (int)len || memcmp(now, want, len + 1) != 0 ||
-                sfid_wide_from_text(f->form, now, len, &back, NULL) != 0 || sfid_wide_compare(v, back) != 0 ||
+        lost += sfid_wide_to_text(f->form, v, 0, now, sizeof text[0]) != (int)len ||
+                memcmp(now, want, len + 1) != 0 ||
+                sfid_wide_from_text(f->form, now, len, &back, NULL) != 0 ||
+                sfid_wide_compare(v, back) != 0 ||
                 !sorted(now, len, text[~i & 1], before_len, sfid_wide_compare(v, before));
         before = v;
         before_len = len;
@@ -73,15 +76,18 @@ static void fixed_forms(uint64_t count) {
         sfid_wide back = {1, 2};
         int64_t id = -1;
         lost += sfid_wide_to_text(SFID_BYTES, v, 0, text, sizeof text) != 16 ||
-                sfid_wide_from_text(SFID_BYTES, text, 16, &back, NULL) != 0 || sfid_wide_compare(v, back) != 0;
+                sfid_wide_from_text(SFID_BYTES, text, 16, &back, NULL) != 0 ||
+                sfid_wide_compare(v, back) != 0;
         lost += sfid_to_text(SFID_BYTES, (int64_t)(v.low >> 1), text, sizeof text) != 8 ||
                 sfid_from_text(SFID_BYTES, text, 8, &id) != 0 || id != (int64_t)(v.low >> 1);
         back = (sfid_wide){1, 2};
         lost += sfid_wide_to_text(SFID_UUID, v, 0, text, sizeof text) != 36 ||
-                sfid_wide_from_text(SFID_UUID, text, 36, &back, NULL) != 0 || sfid_wide_compare(v, back) != 0;
+                sfid_wide_from_text(SFID_UUID, text, 36, &back, NULL) != 0 ||
+                sfid_wide_compare(v, back) != 0;
         naive_text("0123456789abcdef", v, 32, digits);
-        lost += memcmp(text, digits, 8) != 0 || memcmp(text + 9, digits + 8, 4) != 0 || memcmp(text + 14, digits + 12, 4) != 0 ||
-                memcmp(text + 19, digits + 16, 4) != 0 || memcmp(text + 24, digits + 20, 13) != 0;
+        lost += memcmp(text, digits, 8) != 0 || memcmp(text + 9, digits + 8, 4) != 0 ||
+                memcmp(text + 14, digits + 12, 4) != 0 || memcmp(text + 19, digits + 16, 4) != 0 ||
+                memcmp(text + 24, digits + 20, 13) != 0;
     }
     is_u64(lost, 0, "bytes and uuid: %" PRIu64 " random IDs", count);
 }
@@ -90,20 +96,26 @@ static void preset(const char *name, uint64_t count) {
     uint64_t lost = 0;
     sfid_layout l;
     sfid_layout_facts facts;
-    need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0, "%s is no layout", name);
+    need(sfid_layout_parse(name, &l) >= 0 && sfid_layout_describe(&l, &facts) >= 0,
+         "%s is no layout", name);
     int64_t before = 0;
     sfid_parts last = {0, 0, 0, 0};
     for (uint64_t i = 0; i < count; i++) {
         /* Now and then of the same tick, for the order within it. */
-        const sfid_parts p = {i & 1 ? last.tick : rnd() & l.max_tick, rnd() & l.max_pid, rnd() & l.max_seq, 0};
+        const sfid_parts p = {i & 1 ? last.tick : rnd() & l.max_tick, rnd() & l.max_pid,
+                              rnd() & l.max_seq, 0};
         sfid_parts back = {9, 9, 9, 9};
         int64_t id = -1;
         uint64_t tick = UINT64_MAX;
-        lost += sfid_compose(&l, &p, &id) != 0 || sfid_parse(&l, id, &back) != 0 || back.tick != p.tick || back.pid != p.pid ||
-                back.seq != p.seq || sfid_tick_at(&l, back.unix_ms, &tick) != 0 || tick != p.tick ||
+        lost += sfid_compose(&l, &p, &id) != 0 || sfid_parse(&l, id, &back) != 0 ||
+                back.tick != p.tick || back.pid != p.pid || back.seq != p.seq ||
+                sfid_tick_at(&l, back.unix_ms, &tick) != 0 || tick != p.tick ||
                 sfid_min_at(&l, back.unix_ms) > id || sfid_max_at(&l, back.unix_ms) < id;
-        const bool by_seq = facts.order == SFID_ORDER_SEQ_PID ? p.seq != last.seq : p.pid == last.pid;
-        const bool higher = p.tick != last.tick ? p.tick > last.tick : by_seq ? p.seq > last.seq : p.pid > last.pid;
+        const bool by_seq =
+            facts.order == SFID_ORDER_SEQ_PID ? p.seq != last.seq : p.pid == last.pid;
+        const bool higher = p.tick != last.tick ? p.tick > last.tick
+                            : by_seq            ? p.seq > last.seq
+                                                : p.pid > last.pid;
         lost += higher != (id > before);
         last = p;
         before = id;
@@ -115,15 +127,19 @@ static void wide_preset(const char *name, uint64_t count) {
     uint64_t lost = 0;
     sfid_wide_layout l;
     sfid_wide_facts f;
-    need(sfid_wide_layout_parse(name, &l) >= 0 && sfid_wide_layout_describe(&l, &f) >= 0, "%s is no wide layout", name);
+    need(sfid_wide_layout_parse(name, &l) >= 0 && sfid_wide_layout_describe(&l, &f) >= 0,
+         "%s is no wide layout", name);
     for (uint64_t i = 0; i < count; i++) {
-        const sfid_wide_parts p = {rnd() & f.max_tick, rnd() & f.max_pid, rnd() & f.max_seq, rnd() & f.max_random, 0};
+        const sfid_wide_parts p = {rnd() & f.max_tick, rnd() & f.max_pid, rnd() & f.max_seq,
+                                   rnd() & f.max_random, 0};
         sfid_wide_parts back = {9, 9, 9, 9, 9};
         sfid_wide id = {1, 2}, read = {3, 4};
         char text[SFID_WIDE_TEXT_LEN];
-        lost += sfid_wide_compose(&l, &p, &id) != 0 || sfid_wide_to_text(f.form, id, f.width, text, sizeof text) < (int)f.width ||
-                sfid_wide_from_text(f.form, text, strlen(text), &read, NULL) != 0 || sfid_wide_parse(&l, read, &back) != 0 ||
-                back.tick != p.tick || back.pid != p.pid || back.seq != p.seq || back.random != p.random ||
+        lost += sfid_wide_compose(&l, &p, &id) != 0 ||
+                sfid_wide_to_text(f.form, id, f.width, text, sizeof text) < (int)f.width ||
+                sfid_wide_from_text(f.form, text, strlen(text), &read, NULL) != 0 ||
+                sfid_wide_parse(&l, read, &back) != 0 || back.tick != p.tick || back.pid != p.pid ||
+                back.seq != p.seq || back.random != p.random ||
                 back.unix_ms != l.epoch_ms + (int64_t)p.tick;
     }
     is_u64(lost, 0, "%s: %" PRIu64 " random IDs, by way of their text", name, count);

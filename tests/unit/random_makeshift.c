@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * random_makeshift.c - random bytes where the kernel gives none: no two calls return the same, in one thread, in several
- * and in a forked child, though no clock moves. The program has a getrandom() and a clock_gettime() of its own, which the
- * library calls instead of the system's.
+ * random_makeshift.c - random bytes where the kernel gives none: no two calls return the same, in
+ * one thread, in several and in a forked child, though no clock moves. The program has a
+ * getrandom() and a clock_gettime() of its own, which the library calls instead of the system's.
  */
 #include "base/random.h"
 
@@ -85,7 +85,8 @@ int main(void) {
     unsigned char bytes[3][32];
     for (int i = 0; i < 3; i++)
         sfid__random(bytes[i], sizeof bytes[i]);
-    ok(memcmp(bytes[0], bytes[1], 32) != 0 && memcmp(bytes[1], bytes[2], 32) != 0, "longer ones differ");
+    ok(memcmp(bytes[0], bytes[1], 32) != 0 && memcmp(bytes[1], bytes[2], 32) != 0,
+       "longer ones differ");
     bool shifted = false; /* the stream of one call must not be that of the next, a byte later */
     for (int i = 1; i < 16; i++)
         shifted |= memcmp(bytes[0] + i, bytes[1], 16) == 0;

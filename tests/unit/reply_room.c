@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a holder of a lease has room for: each answer that the lease script gives it, and each refusal of a server. More is refused as
- * a whole, as with the room of operators, and writes nothing past the end.
+ * What a holder of a lease has room for: each answer that the lease script gives it, and each
+ * refusal of a server. More is refused as a whole, as with the room of operators, and writes
+ * nothing past the end.
  */
 #include "redis/resp.h"
 
@@ -16,7 +17,8 @@ static const char *why;
 static enum sfid__resp_taken take(struct sfid__redis_reply *reply, unsigned n, unsigned len) {
     struct sfid__resp r;
     char *bytes = malloc(64 + (size_t)n * (len + 16));
-    need(bytes != NULL && sfid__resp_begin(&r, reply, &uri, 1, (const char *const[]){"PING"}, NULL), "out of memory");
+    need(bytes != NULL && sfid__resp_begin(&r, reply, &uri, 1, (const char *const[]){"PING"}, NULL),
+         "out of memory");
     size_t size = (size_t)sprintf(bytes, "*%u\r\n", n);
     for (unsigned i = 0; i < n; i++)
         size += (size_t)sprintf(bytes + size, "$%u\r\n%0*u\r\n", len, (int)len, i);
@@ -46,11 +48,15 @@ static void test_few(void) {
     memset(&small, 0x55, sizeof small);
     sfid__reply_of_few(&reply, &small.few);
     ok(reply.count == 0 && strcmp(reply.strings[0], "") == 0, "room is empty at first");
-    ok(take(&reply, 7, 48) == SFID__RESP_WHOLE && has(&reply, 7, 48), "seven strings, each as long as an era, are taken in");
+    ok(take(&reply, 7, 48) == SFID__RESP_WHOLE && has(&reply, 7, 48),
+       "seven strings, each as long as an era, are taken in");
     ok(take(&reply, 4, 255) == SFID__RESP_WHOLE && has(&reply, 4, 255), "four of the longest are");
-    ok(take(&reply, 8, 127) == SFID__RESP_WHOLE && has(&reply, 8, 127), "and as many as there is room for");
-    ok(take(&reply, 9, 1) == SFID__RESP_WRONG && strcmp(why, "too many elements") == 0, "more are not (%s)", why);
-    ok(take(&reply, 5, 255) == SFID__RESP_WRONG && strcmp(why, "it is too long") == 0, "nor are longer ones (%s)", why);
+    ok(take(&reply, 8, 127) == SFID__RESP_WHOLE && has(&reply, 8, 127),
+       "and as many as there is room for");
+    ok(take(&reply, 9, 1) == SFID__RESP_WRONG && strcmp(why, "too many elements") == 0,
+       "more are not (%s)", why);
+    ok(take(&reply, 5, 255) == SFID__RESP_WRONG && strcmp(why, "it is too long") == 0,
+       "nor are longer ones (%s)", why);
     ok(take(&reply, 8, 128) == SFID__RESP_WRONG, "by one byte each");
     bool stays = true;
     for (size_t i = 0; i < sizeof small.behind; i++)
@@ -64,7 +70,8 @@ static void test_many(void) {
     struct sfid__redis_reply reply;
     sfid__reply_of_few(&reply, &small.few);
     sfid__reply_of_many(&reply, &many);
-    ok(take(&reply, SFID__REPLY_STRINGS, 80) == SFID__RESP_WHOLE && has(&reply, SFID__REPLY_STRINGS, 80),
+    ok(take(&reply, SFID__REPLY_STRINGS, 80) == SFID__RESP_WHOLE &&
+           has(&reply, SFID__REPLY_STRINGS, 80),
        "operators have room for %d strings", SFID__REPLY_STRINGS);
     ok(take(&reply, SFID__REPLY_STRINGS + 1, 1) == SFID__RESP_WRONG, "and for no more");
     sfid__reply_of_few(&reply, &small.few);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resolve.c and wire.c - names: looked up within a deadline by a resolver that answers when the test lets it, and every
- * address of a name tried. The program has a getaddrinfo() and a socket() of its own, which the library calls instead of
- * the system's.
+ * resolve.c and wire.c - names: looked up within a deadline by a resolver that answers when the
+ * test lets it, and every address of a name tried. The program has a getaddrinfo() and a socket()
+ * of its own, which the library calls instead of the system's.
  */
 #include "support/asker.h"
 
@@ -32,7 +32,8 @@ static struct addrinfo *entry(const void *at, struct addrinfo *next) {
     memcpy(a + 1, at, sizeof(struct sockaddr_storage));
     a->ai_addr = (struct sockaddr *)(a + 1);
     a->ai_family = a->ai_addr->sa_family;
-    a->ai_addrlen = a->ai_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    a->ai_addrlen =
+        a->ai_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     a->ai_next = next;
     return a;
 }
@@ -54,14 +55,16 @@ static int numeric(const char *host, const char *port, struct addrinfo **out) {
     return 0;
 }
 
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **out) {
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+                struct addrinfo **out) {
     if (hints->ai_flags & AI_NUMERICHOST)
         return numeric(host, port, out);
     atomic_fetch_add(&calls, 1);
     atomic_fetch_add(&inside, 1);
     sigset_t blocked;
     pthread_sigmask(SIG_SETMASK, NULL, &blocked);
-    atomic_fetch_add(&bad_signals, !sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGALRM));
+    atomic_fetch_add(&bad_signals,
+                     !sigismember(&blocked, SIGTERM) || !sigismember(&blocked, SIGALRM));
     while (atomic_load(&hold))
         poll(NULL, 0, 2);
     const int rc = atomic_load(&name_error);
@@ -100,8 +103,11 @@ static bool none_resolving(void *arg) {
     return threads_named("sfid-resolve") == 0;
 }
 
-/* A thread that asks may not have come so far yet when its caller gives up waiting: deadlines here are short. */
-static bool asked(void *arg) { return atomic_load(&calls) >= *(const int *)arg && atomic_load(&inside) > 0; }
+/* A thread that asks may not have come so far yet when its caller gives up waiting: deadlines here
+ * are short. */
+static bool asked(void *arg) {
+    return atomic_load(&calls) >= *(const int *)arg && atomic_load(&inside) > 0;
+}
 
 static bool is_being_asked(int times) { return tap_wait_until(asked, &times, LONG_MS); }
 
@@ -116,7 +122,8 @@ static void reset(void) {
 
 static struct sfid__addresses found;
 
-static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host, int64_t within_ms) {
+static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host,
+                                      int64_t within_ms) {
     const int64_t began = tap_now_ms();
     struct sfid__deadline deadline = {.at_ms = began + within_ms};
     err = (struct sfid__error){.code = 0};
@@ -128,10 +135,12 @@ static enum sfid__reply_class resolve(struct sfid__resolver *r, const char *host
 static void test_numbers(void) {
     struct sfid__resolver r = {NULL};
     reset();
-    ok(resolve(&r, "127.0.0.1", 0) == SFID__REPLY_OK && found.count == 1 && found.list[0].at.ss_family == AF_INET &&
+    ok(resolve(&r, "127.0.0.1", 0) == SFID__REPLY_OK && found.count == 1 &&
+           found.list[0].at.ss_family == AF_INET &&
            ((struct sockaddr_in *)&found.list[0].at)->sin_port == htons(7000),
        "an IPv4 address is read");
-    ok(resolve(&r, "::1", 0) == SFID__REPLY_OK && found.count == 1 && found.list[0].at.ss_family == AF_INET6,
+    ok(resolve(&r, "::1", 0) == SFID__REPLY_OK && found.count == 1 &&
+           found.list[0].at.ss_family == AF_INET6,
        "and an IPv6 address");
     is_i64(atomic_load(&calls), 0, "without asking anybody");
 }
@@ -142,17 +151,20 @@ static void test_names(void) {
     for (int i = 0; i < MOST; i++)
         add_address("127.0.0.1", 7000 + i);
     ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_OK && found.count == SFID__ADDRESSES &&
-           ((struct sockaddr_in *)&found.list[SFID__ADDRESSES - 1].at)->sin_port == htons(7000 + SFID__ADDRESSES - 1),
+           ((struct sockaddr_in *)&found.list[SFID__ADDRESSES - 1].at)->sin_port ==
+               htons(7000 + SFID__ADDRESSES - 1),
        "a name has addresses, in their order, up to a bound");
     is_i64(atomic_load(&bad_signals), 0, "no signal can reach the thread that asks");
     atomic_store(&name_error, EAI_NONAME);
-    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RESOLVE && strstr(err.text, "cannot look up cache.test: ") &&
-           err.code == SFID_EREDIS,
+    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RESOLVE &&
+           strstr(err.text, "cannot look up cache.test: ") && err.code == SFID_EREDIS,
        "a name that is unknown is told");
     atomic_store(&name_error, EAI_AGAIN);
-    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RETRY, "an error that passes is another thing");
+    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RETRY,
+       "an error that passes is another thing");
     atomic_store(&name_error, EAI_SYSTEM);
-    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RETRY && strstr(err.text, "cache.test: Input/output error"),
+    ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RETRY &&
+           strstr(err.text, "cache.test: Input/output error"),
        "and so is one of the system");
     reset();
     ok(resolve(&r, "cache.test", LONG_MS) == SFID__REPLY_RESOLVE && strstr(err.text, "no address"),
@@ -167,22 +179,26 @@ static void test_slow_names(void) {
     atomic_store(&hold, 1);
     int bad = 0;
     for (int i = 0; i < 20; i++) {
-        bad += resolve(&r, "slow.test", 20) != SFID__REPLY_RETRY || !strstr(err.text, "has not answered yet");
+        bad += resolve(&r, "slow.test", 20) != SFID__REPLY_RETRY ||
+               !strstr(err.text, "has not answered yet");
         ends_after(20, "a resolver that does not answer");
     }
     is_i64(bad, 0, "which is told, 20 times");
     ok(is_being_asked(1) && atomic_load(&calls) == 1, "it was asked once");
     is_i64(threads_named("sfid-resolve"), 1, "by one thread");
     atomic_store(&hold, 0);
-    ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1, "its answer is of use to the next call");
+    ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1,
+       "its answer is of use to the next call");
     is_i64(atomic_load(&calls), 1, "which did not ask again");
     ok(resolve(&r, "slow.test", LONG_MS) == SFID__REPLY_OK, "the one after that does");
     is_i64(atomic_load(&calls), 2, "for itself");
 
-    if (!tap_wait_until(none_resolving, NULL, LONG_MS)) /* the threads of those two are on their way out */
+    /* the threads of those two are on their way out */
+    if (!tap_wait_until(none_resolving, NULL, LONG_MS))
         bail("a thread that does not end");
     atomic_store(&hold, 1);
-    ok(resolve(&r, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(3), "a question is open");
+    ok(resolve(&r, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(3),
+       "a question is open");
     sfid__resolver_drop(&r);
     ok(r.open == NULL && threads_named("sfid-resolve") == 1, "who asked may go");
     atomic_store(&hold, 0);
@@ -197,17 +213,20 @@ static int ask_in_child(void *arg) {
     sfid__resolver_forget(&shared);
     const bool good = resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1;
     /* Valgrind takes the memory of a thread that is on its way out for lost. */
-    return good && atomic_load(&calls) == 2 && tap_wait_until(none_resolving, NULL, LONG_MS) ? 0 : 1;
+    return good && atomic_load(&calls) == 2 && tap_wait_until(none_resolving, NULL, LONG_MS) ? 0
+                                                                                             : 1;
 }
 
 static void test_fork(void) {
     reset();
     add_address("127.0.0.1", 7000);
     atomic_store(&hold, 1);
-    ok(resolve(&shared, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(1), "a question is open");
+    ok(resolve(&shared, "slow.test", 20) == SFID__REPLY_RETRY && is_being_asked(1),
+       "a question is open");
     is_i64(status_of(spawn(ask_in_child, NULL)), 0, "a forked child asks its own");
     atomic_store(&hold, 0);
-    ok(resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1, "the parent gets its answer");
+    ok(resolve(&shared, "slow.test", LONG_MS) == SFID__REPLY_OK && found.count == 1,
+       "the parent gets its answer");
 }
 
 enum { DROPS = 300 };
@@ -265,7 +284,8 @@ static void test_silent(int full, int good) {
     ends_after(500, "the third address");
     sfid__connection_drop(c);
     const int open_before = entries("/proc/self/fd");
-    /* It would come too late at half a second, each time. At 200 ms it may, on a busy machine: another try then. */
+    /* It would come too late at half a second, each time. At 200 ms it may, on a busy machine:
+     * another try then. */
     c = new_connection("redis://cache.test?connect_timeout=300");
     for (int tries = 1; tries < 20 && ping(c, LONG_MS) < 0; tries++) {
         sfid__connection_drop(c);
@@ -284,8 +304,10 @@ static void test_none(int full, int closed) {
     struct sfid__connection *c = new_connection("redis://cache.test?connect_timeout=300");
     const int fds_before = entries("/proc/self/fd");
     bool told = false;
-    for (int tries = 0; tries < 20 && !told; tries++) /* a thread that is preempted may not come to the second address */
-        told = failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY, "some addresses fail, others do not answer");
+    /* a thread that is preempted may not come to the second address */
+    for (int tries = 0; tries < 20 && !told; tries++)
+        told = failed_with(ping(c, LONG_MS), SFID_EREDIS, SFID__REPLY_RETRY,
+                           "some addresses fail, others do not answer");
     ok(told, "where none answers, both are told");
     ends_after(300, "where none answers");
     is_i64(entries("/proc/self/fd"), fds_before, "without a descriptor left");
@@ -325,7 +347,8 @@ static void test_addresses(void) {
     add_address("127.0.0.1", dead.port);
     add_address("127.0.0.1", good.port);
     c = new_connection("redis://cache.test");
-    ok(ping(c, 700) == SFID_EREDIS, "an address where somebody accepts and is silent takes an exchange");
+    ok(ping(c, 700) == SFID_EREDIS,
+       "an address where somebody accepts and is silent takes an exchange");
     ok(said(ping(c, LONG_MS), "PONG"), "and the next begins with another");
     sfid__connection_drop(c);
     while (n > 0)
@@ -334,13 +357,15 @@ static void test_addresses(void) {
     stop_peer(&dead);
 }
 
-/* What the system does now and then by itself: the port that is connected to is handed to the socket that connects. */
+/* What the system does now and then by itself: the port that is connected to is handed to the
+ * socket that connects. */
 static const struct sockaddr_storage *from_there;
 static int bound; /* how often that was so */
 
 int socket(int family, int type, int protocol) {
     const int fd = (int)syscall(SYS_socket, family, type, protocol);
-    const socklen_t len = family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
+    const socklen_t len =
+        family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
     if (fd >= 0 && from_there && from_there->ss_family == family)
         bound += bind(fd, (const struct sockaddr *)from_there, len) == 0;
     return fd;
@@ -386,7 +411,8 @@ static void test_connection_drop(void) {
     ends_after(100, "a name that is not found");
     sfid__connection_drop(c);
     atomic_store(&hold, 0);
-    ok(tap_wait_until(none_resolving, NULL, LONG_MS), "a connection dropped meanwhile leaves nothing");
+    ok(tap_wait_until(none_resolving, NULL, LONG_MS),
+       "a connection dropped meanwhile leaves nothing");
 }
 
 int main(void) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * resumed.c - the machine is a copy: what shows it, which records are void then, what calls do, and what the keeper asks a server.
- * A file stands in for the hypervisor's page. fleet/resumed does it with whole processes.
+ * resumed.c - the machine is a copy: what shows it, which records are void then, what calls do, and
+ * what the keeper asks a server. A file stands in for the hypervisor's page. fleet/resumed does it
+ * with whole processes.
  */
 #include "base/process.h"
 #include "lease/holder.h"
@@ -44,8 +45,8 @@ static struct sfid__signs now(void) {
 }
 
 /*
- * Is a jump of so many milliseconds noticed? Each of the two readings is up to 10 ms too high. A thread that is preempted in the
- * middle again and again reads nothing, and notices no jump.
+ * Is a jump of so many milliseconds noticed? Each of the two readings is up to 10 ms too high. A
+ * thread that is preempted in the middle again and again reads nothing, and notices no jump.
  */
 static bool jump_shows(uint64_t ms) {
     bool shows = false;
@@ -59,7 +60,8 @@ static bool jump_shows(uint64_t ms) {
 
 static void what_shows_it(void) {
     struct sfid__signs then = now(), other;
-    ok(then.generation != 0 && then.slept_ms != 0 && then.clocks != 0 && then.boot == 0, "signs are there, but for the boot");
+    ok(then.generation != 0 && then.slept_ms != 0 && then.clocks != 0 && then.boot == 0,
+       "signs are there, but for the boot");
     ok(!sfid__signs_changed(&then, 0), "the same machine shows the same");
     machine->marker++;
     ok(!sfid__signs_changed(&then, 0), "where generations are counted the marker does not count");
@@ -82,7 +84,8 @@ static void what_shows_it(void) {
     other = (struct sfid__signs){.boot = 0};
     ok(!sfid__signs_changed(&other, 1), "what is not known equals all others");
     other = (struct sfid__signs){.boot = 3};
-    ok(!sfid__signs_changed(&other, 0) && !sfid__signs_changed(&other, 3), "so it does for the boot");
+    ok(!sfid__signs_changed(&other, 0) && !sfid__signs_changed(&other, 3),
+       "so it does for the boot");
     ok(sfid__signs_changed(&other, 4), "another boot is another machine");
 
     for (int ms = -3600000; ms <= 3600000; ms += 7200000) {
@@ -101,12 +104,15 @@ static void what_shows_it(void) {
 static struct fake f;
 
 static struct sfid__record *current(void) { return sfid__page_current(f.page); }
-static bool is_closed(const struct sfid__record *r) { return (atomic_load(&r->word) & SFID__CLOSED) != 0; }
+static bool is_closed(const struct sfid__record *r) {
+    return (atomic_load(&r->word) & SFID__CLOSED) != 0;
+}
 
 static struct sfid__record *append(uint64_t pid, const struct sfid__signs *signs) {
     const uint64_t tick = fake_tick(&f);
     const uint32_t i = atomic_load(&f.page->current) + (f.page->records[0].checksum != 0);
-    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0, 70, 1, signs, false, 0};
+    const struct sfid__start start = {&f.g.layout, pid, tick << 12, tick + WINDOW, tick, 0,
+                                      70,          1,   signs,      false,         0};
     return sfid__record_append(f.page, i, &start);
 }
 
@@ -152,7 +158,8 @@ static void what_calls_do(void) {
     is_i64(fake_try(&f), id + 1, "row 20: a copy issues the rest of its tick");
     ok(!is_closed(r), "row 20: having noticed nothing");
     fake_pass_ms(&f, 1);
-    ok(!sfid_ready(fake_handle(&f)) && sfid_retry_ms(fake_handle(&f)) > 0, "row 20: sfid_ready() and sfid_retry_ms() see it");
+    ok(!sfid_ready(fake_handle(&f)) && sfid_retry_ms(fake_handle(&f)) > 0,
+       "row 20: sfid_ready() and sfid_retry_ms() see it");
     ok(fake_try(&f) < 0, "row 20: it does not enter the next one");
     ok(is_closed(r), "row 20: the record is closed for all");
     is_u64(atomic_load(&f.page->poke), 1, "row 20: and the keeper is wanted");
@@ -162,9 +169,11 @@ static void what_calls_do(void) {
     is_u64(sfid__record_pid(atomic_load(sfid__record_at(&f.g))), 8, "row 20: which is not void");
 
     r = begin(&then);
-    struct sfid__call call = {.want = 1, .from = r, .n = atomic_fetch_add(&r->word, 1), .in_hand = true};
+    struct sfid__call call = {
+        .want = 1, .from = r, .n = atomic_fetch_add(&r->word, 1), .in_hand = true};
     copied();
-    ok(sfid__draw(&f.g, &call) < 0 && !call.in_hand, "row 20: what is in hand is dropped, too, below the limit");
+    ok(sfid__draw(&f.g, &call) < 0 && !call.in_hand,
+       "row 20: what is in hand is dropped, too, below the limit");
 }
 
 static void copied_meanwhile(struct fake *self, int64_t ns) {
@@ -183,18 +192,21 @@ static void what_a_batch_does(void) {
     begin(&then);
     f.on_sleep = copied_meanwhile;
     is_i64(sfid_next_n(fake_handle(&f), ids, COUNT(ids)), COUNT(ids), "row 20: a batch is filled");
-    ok(sfid_parse(&f.g.layout, ids[0], &p) == 0 && p.pid == 8, "row 20: with none of the IDs from before the copy");
+    ok(sfid_parse(&f.g.layout, ids[0], &p) == 0 && p.pid == 8,
+       "row 20: with none of the IDs from before the copy");
     then = now();
     begin(&then);
     f.on_sleep = NULL;
     f.g.max_wait_ms = 0;
-    is_i64(sfid_next_n(fake_handle(&f), ids, COUNT(ids)), 4096, "row 20: one that ends early has those of its tick");
+    is_i64(sfid_next_n(fake_handle(&f), ids, COUNT(ids)), 4096,
+           "row 20: one that ends early has those of its tick");
     then = now();
     begin(&then);
     f.on_sleep = copied_meanwhile;
     atomic_store(&current()->limit, fake_tick(&f) + 1);
     f.g.max_wait_ms = 1;
-    ok(sfid_next_n(fake_handle(&f), ids, COUNT(ids)) != 4096, "row 20: and none if a copy has them, too");
+    ok(sfid_next_n(fake_handle(&f), ids, COUNT(ids)) != 4096,
+       "row 20: and none if a copy has them, too");
 }
 
 /* ---- the keeper -------------------------------------------------------------------- */
@@ -218,34 +230,43 @@ static void once(void (**what)(void)) {
         then();
 }
 
-static enum sfid__lease_answer store_claim(struct sfid__store *s, const struct sfid__lease_action *ask,
-                                           struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer store_claim(struct sfid__store *s,
+                                           const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant,
+                                           struct sfid__error *err) {
     (void)err;
     server.token[server.claims++ % COUNT(server.token)] = ask->token;
     once(&server.at_claim);
     *grant = (struct sfid__lease_event){.after_ms = 100};
     if (server.is_full)
         return SFID__LATER;
-    *grant = (struct sfid__lease_event){.pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
+    *grant = (struct sfid__lease_event){
+        .pid = CLAIMED, .floor = ask->now, .limit = ask->now + s->terms.first_window};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_renew(struct sfid__store *s, const struct sfid__lease_action *ask,
-                                           struct sfid__lease_event *grant, struct sfid__error *err) {
+static enum sfid__lease_answer store_renew(struct sfid__store *s,
+                                           const struct sfid__lease_action *ask,
+                                           struct sfid__lease_event *grant,
+                                           struct sfid__error *err) {
     (void)err;
     server.renewals++;
     once(&server.at_renewal);
-    *grant = (struct sfid__lease_event){.pid = ask->pid, .limit = SFID__MAX(ask->now + s->terms.window, ask->limit)};
+    *grant = (struct sfid__lease_event){.pid = ask->pid,
+                                        .limit = SFID__MAX(ask->now + s->terms.window, ask->limit)};
     return SFID__GRANTED;
 }
 
-static enum sfid__lease_answer store_release(struct sfid__store *s, const struct sfid__lease_action *ask, struct sfid__error *err) {
+static enum sfid__lease_answer store_release(struct sfid__store *s,
+                                             const struct sfid__lease_action *ask,
+                                             struct sfid__error *err) {
     (void)s, (void)ask, (void)err;
     server.releases++;
     return SFID__GRANTED;
 }
 
-static const struct sfid__store_ops store_ops = {.claim = store_claim, .renew = store_renew, .release = store_release};
+static const struct sfid__store_ops store_ops = {
+    .claim = store_claim, .renew = store_renew, .release = store_release};
 
 static void hear(void *listener, sfid_event_kind kind, int code, int64_t value, const char *text) {
     (void)listener, (void)code, (void)value, (void)text;
@@ -289,9 +310,10 @@ static struct sfid__record *hold(bool shared) {
 static void is_claimed_anew(const struct sfid__record *r, unsigned claims, const char *what) {
     is_u64(server.claims, claims, "%s: a pid is claimed", what);
     is_u64(server.releases, 0, "%s: and none released", what);
-    ok(is_closed(r) && current() != r && sfid__record_pid(current()) == CLAIMED, "%s: the old record is closed, a new one there",
-       what);
-    ok(server.token[claims - 1] != 70 && current()->token == server.token[claims - 1], "%s: under a token of its own", what);
+    ok(is_closed(r) && current() != r && sfid__record_pid(current()) == CLAIMED,
+       "%s: the old record is closed, a new one there", what);
+    ok(server.token[claims - 1] != 70 && current()->token == server.token[claims - 1],
+       "%s: under a token of its own", what);
     ok(!sfid__record_is_void(current(), h.boot), "%s: which is not void", what);
     ok(told[SFID_EVENT_LOST] == 1 && told[SFID_EVENT_LEASED_AGAIN] == 1, "%s: both is told", what);
     server.renewals = 0;
@@ -311,7 +333,8 @@ static void what_the_keeper_asks(bool shared) {
     sfid__holder_step(&h, false);
     is_u64(server.renewals, 0, "a copy renews nothing");
     if (shared) /* it is brought up to the page, as if the keeper before had died there */
-        ok(is_closed(r) && server.claims == 1 && current()->token == server.token[0], "a copy, shared: a pid is claimed");
+        ok(is_closed(r) && server.claims == 1 && current()->token == server.token[0],
+           "a copy, shared: a pid is claimed");
     else
         is_claimed_anew(r, 1, "a copy");
 
@@ -354,7 +377,8 @@ static void what_others_noticed(void) {
     sfid__holder_unfollow(&h);
     copied();
     sfid__holder_resume(&h);
-    ok(is_closed(r) && server.renewals == 0 && server.claims == 1 && current()->token == server.token[0],
+    ok(is_closed(r) && server.renewals == 0 && server.claims == 1 &&
+           current()->token == server.token[0],
        "a keeper that begins in a copy renews nothing that it finds");
     ok(!sfid__record_is_void(current(), h.boot), "and what it claims is good");
 

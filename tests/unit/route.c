@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * route.c, sentinel.c, cluster.c, keyslot.c - to whom questions go, against servers of the test's own that name each other, lie,
- * are silent or gone. Real sentinels and clusters: tests/fleet.
+ * route.c, sentinel.c, cluster.c, keyslot.c - to whom questions go, against servers of the test's
+ * own that name each other, lie, are silent or gone. Real sentinels and clusters: tests/fleet.
  */
 #include "redis/route.h"
 
@@ -19,12 +19,14 @@ enum { DEADLINE_MS = 8000 }; /* where a server is silent for its share of it */
 enum { MASTER, REPLICA = 1, CLOSES = 2, WRONGPASS = 4, SILENT = 8 };
 
 /*
- * Any server: s->send is what it answers to what is no greeting, and PONG where that is empty; a sentinel's answer, or an
- * error. s->commands counts those.
+ * Any server: s->send is what it answers to what is no greeting, and PONG where that is empty; a
+ * sentinel's answer, or an error. s->commands counts those.
  */
 static void serve(int fd, struct resp *in, struct peer_shared *s) {
-    static const char master[] = "*3\r\n$6\r\nmaster\r\n:0\r\n*1\r\n*3\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n*-1\r\n";
-    static const char replica[] = "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:0\r\n";
+    static const char master[] =
+        "*3\r\n$6\r\nmaster\r\n:0\r\n*1\r\n*3\r\n$9\r\n127.0.0.1\r\n$1\r\n1\r\n*-1\r\n";
+    static const char replica[] =
+        "*5\r\n$5\r\nslave\r\n$9\r\n127.0.0.1\r\n:1\r\n$9\r\nconnected\r\n:0\r\n";
     char name[256];
     while (read_command(in, name, sizeof name)) {
         const int is = atomic_load(&s->step);
@@ -32,13 +34,15 @@ static void serve(int fd, struct resp *in, struct peer_shared *s) {
             continue;
         if (strncmp(name, "AUTH", 4) == 0 && is & WRONGPASS) {
             say_text(fd, "-WRONGPASS invalid username-password pair or user is disabled.\r\n");
-        } else if (strncmp(name, "AUTH", 4) == 0 || strncmp(name, "CLIENT", 6) == 0 || strncmp(name, "SELECT", 6) == 0) {
+        } else if (strncmp(name, "AUTH", 4) == 0 || strncmp(name, "CLIENT", 6) == 0 ||
+                   strncmp(name, "SELECT", 6) == 0) {
             say_text(fd, "+OK\r\n");
         } else if (strcmp(name, "ROLE") == 0) {
             say_text(fd, is & REPLICA ? replica : master);
         } else {
             atomic_fetch_add(&s->commands, 1);
-            if (is & CLOSES) /* the end comes with the answer: the next question cannot come before it */
+            /* the end comes with the answer: the next question cannot come before it */
+            if (is & CLOSES)
                 setsockopt(fd, IPPROTO_TCP, TCP_CORK, &(int){1}, sizeof(int));
             say_text(fd, s->send[0] ? s->send : "+PONG\r\n");
             if (is & CLOSES)
@@ -57,8 +61,8 @@ static struct peer node(int is, const char *says) {
 static void say_address(struct peer *sentinel, const char *host, int port) {
     char digits[12];
     snprintf(digits, sizeof digits, "%d", port);
-    snprintf(sentinel->s->send, sizeof sentinel->s->send, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n", strlen(host), host, strlen(digits),
-             digits);
+    snprintf(sentinel->s->send, sizeof sentinel->s->send, "*2\r\n$%zu\r\n%s\r\n$%zu\r\n%s\r\n",
+             strlen(host), host, strlen(digits), digits);
 }
 
 static struct peer sentinel_of(const struct peer *master) {
@@ -92,7 +96,8 @@ static struct sfid__route route_of(const char *format, ...) {
 
 static int ask_route_until(struct sfid__route *r, int64_t within_ms, const _Atomic int *stop) {
     const int64_t began = tap_now_ms();
-    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, began + within_ms, stop};
+    const struct sfid__question q = {1, (const char *const[]){"PING"}, NULL, began + within_ms,
+                                     stop};
     err = (struct sfid__error){.code = 0};
     const int rc = sfid__route_exchange(r, &q, &reply, &err);
     last_took = took_since(began);
@@ -104,7 +109,8 @@ static int ask_route(struct sfid__route *r) { return ask_route_until(r, LONG_MS,
 /* ---- slots ---------------------------------------------------------------- */
 
 static void test_slots(void) {
-    /* "Redis cluster specification": the CRC of 123456789 is 0x31C3. The others: CLUSTER KEYSLOT of redis-server 7.0.15. */
+    /* "Redis cluster specification": the CRC of 123456789 is 0x31C3. The others: CLUSTER KEYSLOT of
+     * redis-server 7.0.15. */
     is_u64(sfid__keyslot("123456789"), 0x31c3, "the slot of 123456789");
     is_u64(sfid__keyslot("foo"), 12182, "of foo");
     is_u64(sfid__keyslot("bar"), 5061, "of bar");
@@ -113,8 +119,8 @@ static void test_slots(void) {
     is_u64(sfid__keyslot("{{foo}}"), sfid__keyslot("{foo"), "up to the first closing brace");
     is_u64(sfid__keyslot(""), 0, "of nothing");
     ok(sfid__keyslot("{}foo") != sfid__keyslot("foo"), "an empty tag is none");
-    ok(sfid__has_hash_tag("{a}") && sfid__has_hash_tag("x{a}y") && !sfid__has_hash_tag("a") && !sfid__has_hash_tag("{}a") &&
-           !sfid__has_hash_tag("{a") && !sfid__has_hash_tag("a}{"),
+    ok(sfid__has_hash_tag("{a}") && sfid__has_hash_tag("x{a}y") && !sfid__has_hash_tag("a") &&
+           !sfid__has_hash_tag("{}a") && !sfid__has_hash_tag("{a") && !sfid__has_hash_tag("a}{"),
        "tags are told from braces");
 }
 
@@ -124,26 +130,32 @@ static void test_found(void) {
     struct peer master = node(MASTER, ""), s = sentinel_of(&master);
     struct sfid__route r = route_of("redis+sentinel://127.0.0.1:%d/mm", s.port);
     ok(!sfid__route_is_up(&r), "nothing is asked before the first exchange");
-    ok(said(ask_route(&r), "PONG"), "the master that a sentinel names answers, replicas in its ROLE or not");
+    ok(said(ask_route(&r), "PONG"),
+       "the master that a sentinel names answers, replicas in its ROLE or not");
     ok(sfid__route_is_up(&r), "and stays");
-    ok(said(ask_route(&r), "PONG") && commands(&s) == 1 && commands(&master) == 2, "without asking the sentinel again");
+    ok(said(ask_route(&r), "PONG") && commands(&s) == 1 && commands(&master) == 2,
+       "without asking the sentinel again");
     sfid__route_end(&r);
     stop_peer(&s);
     stop_peer(&master);
 }
 
 static void test_liars(void) {
-    struct peer master = node(MASTER, ""), replica = node(REPLICA, ""), lies = sentinel_of(&replica), knows = sentinel_of(&master),
-                mute = node(SILENT, ""), odd = node(MASTER, "*2\r\n$3\r\na b\r\n$1\r\n0\r\n"), none = node(MASTER, "*-1\r\n");
-    struct sfid__route r =
-        route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/mm", dead_port(),
-                 lies.port, odd.port, none.port, mute.port, knows.port);
+    struct peer master = node(MASTER, ""), replica = node(REPLICA, ""),
+                lies = sentinel_of(&replica), knows = sentinel_of(&master), mute = node(SILENT, ""),
+                odd = node(MASTER, "*2\r\n$3\r\na b\r\n$1\r\n0\r\n"),
+                none = node(MASTER, "*-1\r\n");
+    struct sfid__route r = route_of(
+        "redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/mm",
+        dead_port(), lies.port, odd.port, none.port, mute.port, knows.port);
     ok(said(ask_route_until(&r, DEADLINE_MS, NULL), "PONG"),
        "past sentinels that are gone, lie, are odd, know nothing, or are silent");
-    in_time(last_took, DEADLINE_MS / 2, "the silent one had no more than its share, which is a third");
+    in_time(last_took, DEADLINE_MS / 2,
+            "the silent one had no more than its share, which is a third");
     is_i64(commands(&replica), 0, "what is no master is asked nothing");
     atomic_store(&master.s->step, CLOSES);
-    ok(said(ask_route(&r), "PONG") && commands(&lies) == 1, "while the connection holds, none is asked");
+    ok(said(ask_route(&r), "PONG") && commands(&lies) == 1,
+       "while the connection holds, none is asked");
     ok(said(ask_route(&r), "PONG") && commands(&knows) == 2 && commands(&lies) == 1,
        "when it is gone the one that was right is asked first");
     sfid__route_end(&r);
@@ -156,12 +168,15 @@ static void test_demoted(void) {
     struct peer old = node(MASTER, ""), now = node(MASTER, "+new\r\n"), s = sentinel_of(&old);
     struct sfid__route r = route_of("redis+sentinel://127.0.0.1:%d/mm", s.port);
     ok(said(ask_route(&r), "PONG"), "the master answers");
-    snprintf(old.s->send, sizeof old.s->send, "-READONLY You can't write against a read only replica.\r\n");
+    snprintf(old.s->send, sizeof old.s->send,
+             "-READONLY You can't write against a read only replica.\r\n");
     say_address(&s, "127.0.0.1", now.port);
-    ok(said(ask_route(&r), "new"), "when it is one no longer, the new one does, within the same exchange");
+    ok(said(ask_route(&r), "new"),
+       "when it is one no longer, the new one does, within the same exchange");
     stop_peer(&now);
     say_address(&s, "127.0.0.1", old.port);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "no master found: sentinel 127.0.0.1"),
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY,
+                   "no master found: sentinel 127.0.0.1"),
        "a sentinel that names the old one, which says so, does not help");
     ok(strstr(err.text, "READONLY"), "and the sentence tells that");
     sfid__route_end(&r);
@@ -176,7 +191,8 @@ static void test_lost_sentinels(void) {
     stop_peer(&s);
     ok(said(ask_route(&r), "PONG"), "with no sentinel left it is asked all the same");
     atomic_store(&master.s->step, REPLICA);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "no master found"), "but not when it is one no longer");
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "no master found"),
+       "but not when it is one no longer");
     sfid__route_end(&r);
     stop_peer(&master);
 }
@@ -184,20 +200,26 @@ static void test_lost_sentinels(void) {
 static void test_refused_sentinels(void) {
     struct peer wrong = node(WRONGPASS, ""), none = node(MASTER, "*-1\r\n"),
                 denied = node(MASTER, "-NOAUTH Authentication required.\r\n");
-    struct sfid__route r =
-        route_of("redis+sentinel://ann:sesame@127.0.0.1:%d/mm?sentinel_user=bob&sentinel_password=geheim", wrong.port);
-    ok(failed_with(ask_route(&r), SFID_EAUTH, SFID__REPLY_CONFIG, "sentinel_user or sentinel_password"),
+    struct sfid__route r = route_of(
+        "redis+sentinel://ann:sesame@127.0.0.1:%d/mm?sentinel_user=bob&sentinel_password=geheim",
+        wrong.port);
+    ok(failed_with(ask_route(&r), SFID_EAUTH, SFID__REPLY_CONFIG,
+                   "sentinel_user or sentinel_password"),
        "a wrong password is told");
-    ok(!strstr(err.text, "bob") && !strstr(err.text, "geheim") && !strstr(err.text, "sesame"), "and not shown");
+    ok(!strstr(err.text, "bob") && !strstr(err.text, "geheim") && !strstr(err.text, "sesame"),
+       "and not shown");
     sfid__route_end(&r);
     r = route_of("redis+sentinel://127.0.0.1:%d/mm", denied.port);
-    ok(failed_with(ask_route(&r), SFID_EAUTH, SFID__REPLY_CONFIG, "sentinel_password="), "so is one that is missing");
+    ok(failed_with(ask_route(&r), SFID_EAUTH, SFID__REPLY_CONFIG, "sentinel_password="),
+       "so is one that is missing");
     sfid__route_end(&r);
     r = route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/mm", none.port, wrong.port);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_CONFIG, "no master named \"mm\""), "and a name that none knows");
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_CONFIG, "no master named \"mm\""),
+       "and a name that none knows");
     sfid__route_end(&r);
     r = route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d/mm", none.port, dead_port());
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "Connection refused"), "one that is gone might have known it");
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "Connection refused"),
+       "one that is gone might have known it");
     sfid__route_end(&r);
     stop_peer(&wrong);
     stop_peer(&none);
@@ -214,11 +236,12 @@ static void leaves_silent_ones(struct sfid__route *r, const _Atomic int *stop) {
 static void test_stopped(void) {
     struct peer mute[3] = {node(SILENT, ""), node(SILENT, ""), node(SILENT, "")};
     _Atomic int stop = 1;
-    struct sfid__route r =
-        route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/mm", mute[0].port, mute[1].port, mute[2].port);
+    struct sfid__route r = route_of("redis+sentinel://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d/mm",
+                                    mute[0].port, mute[1].port, mute[2].port);
     leaves_silent_ones(&r, &stop);
     sfid__route_end(&r);
-    r = route_of("redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", mute[0].port, mute[1].port, mute[2].port);
+    r = route_of("redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", mute[0].port,
+                 mute[1].port, mute[2].port);
     leaves_silent_ones(&r, &stop); /* the nodes of a cluster */
     sfid__route_end(&r);
     for (int i = 0; i < 3; i++)
@@ -235,7 +258,8 @@ static void send_to(struct peer *p, const char *word, unsigned to, const char *h
 
 static void test_moved(void) {
     struct peer seed = node(MASTER, ""), owner = node(MASTER, "");
-    struct sfid__route r = route_of("redis+cluster://127:x@127.0.0.1:%d", seed.port); /* a user that is part of an address */
+    /* a user that is part of an address */
+    struct sfid__route r = route_of("redis+cluster://127:x@127.0.0.1:%d", seed.port);
     static const char *const hosts[] = {"127.0.0.1", "", "?"};
     for (size_t i = 0; i < COUNT(hosts); i++) {
         send_to(&seed, "MOVED", slot, hosts[i], owner.port);
@@ -244,7 +268,8 @@ static void test_moved(void) {
         ok(said(ask_route(&r), "PONG") && commands(&seed) == before, "and is asked from then on");
         send_to(&owner, "MOVED", slot, "", seed.port);
         seed.s->send[0] = '\0';
-        ok(said(ask_route(&r), "PONG") && commands(&seed) == before + 1, "until it leads elsewhere");
+        ok(said(ask_route(&r), "PONG") && commands(&seed) == before + 1,
+           "until it leads elsewhere");
         owner.s->send[0] = '\0';
     }
     ok(sfid__route_is_up(&r), "with a connection that is up");
@@ -257,10 +282,12 @@ static void test_asked(void) {
     struct peer from = node(MASTER, ""), to = node(MASTER, "+moved\r\n");
     struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d", from.port);
     send_to(&from, "ASK", slot, "127.0.0.1", to.port);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "ASK") && commands(&to) == 0 && commands(&from) == 1,
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "ASK") && commands(&to) == 0 &&
+           commands(&from) == 1,
        "while a slot moves nobody is asked, and it is tried again later");
     from.s->send[0] = '\0';
-    ok(said(ask_route(&r), "PONG") && commands(&to) == 0, "when the move is called off, the old node answers");
+    ok(said(ask_route(&r), "PONG") && commands(&to) == 0,
+       "when the move is called off, the old node answers");
     send_to(&from, "MOVED", slot, "127.0.0.1", to.port);
     ok(said(ask_route(&r), "moved") && commands(&to) == 1, "when it is over, the new one");
     sfid__route_end(&r);
@@ -269,8 +296,10 @@ static void test_asked(void) {
 }
 
 static void test_lost_nodes(void) {
-    struct peer a = node(MASTER, ""), b = node(MASTER, ""), down = node(MASTER, "-CLUSTERDOWN The cluster is down\r\n");
-    struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d", dead_port(), down.port, a.port);
+    struct peer a = node(MASTER, ""), b = node(MASTER, ""),
+                down = node(MASTER, "-CLUSTERDOWN The cluster is down\r\n");
+    struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d,127.0.0.1:%d,127.0.0.1:%d",
+                                    dead_port(), down.port, a.port);
     send_to(&a, "MOVED", slot, "127.0.0.1", b.port);
     ok(said(ask_route(&r), "PONG") && commands(&b) == 1, "past seeds that are gone or cut off");
     stop_peer(&a);
@@ -278,8 +307,10 @@ static void test_lost_nodes(void) {
     ok(said(ask_route(&r), "PONG"), "with all seeds gone the node at hand goes on");
     ok(said(ask_route(&r), "PONG"), "and is found again: its address was learned");
     stop_peer(&b);
-    ok(ask_route(&r) == SFID_EREDIS && reply.class != SFID__REPLY_CONFIG && reply.count == 0, "when all are gone it is told");
-    ok(strstr(err.text, "redis+cluster://") && strstr(err.text, "slot "), "of which cluster and slot");
+    ok(ask_route(&r) == SFID_EREDIS && reply.class != SFID__REPLY_CONFIG && reply.count == 0,
+       "when all are gone it is told");
+    ok(strstr(err.text, "redis+cluster://") && strstr(err.text, "slot "),
+       "of which cluster and slot");
     sfid__route_end(&r);
     stop_peer(&down);
 }
@@ -297,7 +328,8 @@ static void test_round_and_round(void) {
     const int before = commands(&b);
     sfid__route_end(&r);
     r = route_of("redis+cluster://127.0.0.1:%d", a.port);
-    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "MOVED") && commands(&b) == before,
+    ok(failed_with(ask_route(&r), SFID_EREDIS, SFID__REPLY_RETRY, "MOVED") &&
+           commands(&b) == before,
        "another slot's node is of no use");
     sfid__route_end(&r);
     stop_peer(&a);
@@ -323,9 +355,10 @@ static void test_odd_redirects(void) {
         struct sfid__route r = route_of("redis+cluster://127.0.0.1:%d", p.port);
         snprintf(p.s->send, sizeof p.s->send, "-%s\r\n", lines[i]);
         const int rc = ask_route(&r);
-        if (!ok(rc == SFID_EREDIS && reply.redirect.to == SFID__STAY && strstr(err.text, lines[i]), "\"%s\" leads nowhere",
-                lines[i]))
-            diag("%d, %d after %" PRId64 " ms: %s", rc, (int)reply.redirect.to, last_took.ms, err.text);
+        if (!ok(rc == SFID_EREDIS && reply.redirect.to == SFID__STAY && strstr(err.text, lines[i]),
+                "\"%s\" leads nowhere", lines[i]))
+            diag("%d, %d after %" PRId64 " ms: %s", rc, (int)reply.redirect.to, last_took.ms,
+                 err.text);
         sfid__route_end(&r);
         stop_peer(&p);
     }
@@ -358,9 +391,10 @@ static void test_servers(void) {
         {"redis+cluster://x,y", "{t}a", "redis+cluster://x,y", "{u}a", false},
     };
     for (size_t i = 0; i < COUNT(rows); i++)
-        ok((server_of(rows[i].url, rows[i].app) == server_of(rows[i].url2, rows[i].app2)) == rows[i].one,
-           "%s, app %s, and %s, app %s, lead to %s", rows[i].url, rows[i].app, rows[i].url2, rows[i].app2,
-           rows[i].one ? "one server" : "two servers");
+        ok((server_of(rows[i].url, rows[i].app) == server_of(rows[i].url2, rows[i].app2)) ==
+               rows[i].one,
+           "%s, app %s, and %s, app %s, lead to %s", rows[i].url, rows[i].app, rows[i].url2,
+           rows[i].app2, rows[i].one ? "one server" : "two servers");
 }
 
 int main(void) {

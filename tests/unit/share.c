@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A page and its pid are let go to others, and given back, while another process stays in a door, or has a lock for a moment. Who
- * finds pages held waits for one after the other.
+ * A page and its pid are let go to others, and given back, while another process stays in a door,
+ * or has a lock for a moment. Who finds pages held waits for one after the other.
  */
 #include "lease/share.h"
 
@@ -68,11 +68,13 @@ static pid_t stay_inside(int ms) {
 
 static void begin(int deadline_ms) {
     const struct sfid__slot_want want = {77, SFID__ANY_PID, UINT64_MAX, 0};
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, 9000, 5000, 10, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, 9000, 5000, 10, 0, 0, NULL,
+                                      false,   0};
     struct sfid__dir app;
     bool live;
     g.clock = &sfid__system_clock;
-    h = (struct sfid__holder){.generator = &g, .store = &store, .deadline_ms = sfid__monotonic_ms(g.clock) + deadline_ms};
+    h = (struct sfid__holder){
+        .generator = &g, .store = &store, .deadline_ms = sfid__monotonic_ms(g.clock) + deadline_ms};
     need(sfid__dir_open_sub(&app, &run, "app", &h.error) >= 0 &&
              sfid__slot_join(&h.slot, &app, NAME, &want, &live, &h.error) >= 0 && !live,
          "no page: %s", h.error.text);
@@ -83,7 +85,8 @@ static void let_others_in(void) {
     begin(TAP_WAIT_MS);
     refused = 20;
     const pid_t child = stay_inside(STAY_MS);
-    is_i64(sfid__share_let_in(&h), 0, "doors that are closed for a while are waited for: %s", h.error.text);
+    is_i64(sfid__share_let_in(&h), 0, "doors that are closed for a while are waited for: %s",
+           h.error.text);
     ok(refused < 0, "that of the mark, too");
     is_i64(status_of(child), 0, "the other process leaves");
     ok(sfid__share_is_last(&h), "nobody came in, so this process is the last one");
@@ -98,7 +101,8 @@ static void let_others_in(void) {
     sfid__slot_drop(&h.slot);
 }
 
-/* A keeper reserved a record that crosses into the next block, and was stopped before it put memory there. */
+/* A keeper reserved a record that crosses into the next block, and was stopped before it put memory
+ * there. */
 static void memory_behind_records(void) {
     struct stat st;
     begin(TAP_WAIT_MS);
@@ -109,7 +113,8 @@ static void memory_behind_records(void) {
     is_i64(sfid__share_let_in(&h), 0, "others are let in");
     is_i64(sfid__slot_reserve(&h.slot, i + 1, &h.error), 0, "the record behind is reserved");
     const int fd = sfid__slot_open_again(&h.slot);
-    ok(fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_blocks * 512 >= sfid__page_bytes(i + 2), "and has memory");
+    ok(fd >= 0 && fstat(fd, &st) == 0 && (size_t)st.st_blocks * 512 >= sfid__page_bytes(i + 2),
+       "and has memory");
     close(fd);
     sfid__slot_drop(&h.slot);
 }
@@ -131,10 +136,14 @@ static const struct sfid__clock by_sleeps = {.now = wall, .monotonic_ns = passed
 static struct sfid__holder holders[SFID__SHARED_PAGES + 1];
 
 /* The page that this holder gets within so much time, or why it gets none. */
-static int joined(struct sfid__holder *holder, int64_t within_ms, const struct sfid__settings *settings) {
+static int joined(struct sfid__holder *holder, int64_t within_ms,
+                  const struct sfid__settings *settings) {
     bool live;
-    *holder = (struct sfid__holder){
-        .generator = &g, .store = &store, .run = run, .settings = settings, .deadline_ms = passed_ns / 1000000 + within_ms};
+    *holder = (struct sfid__holder){.generator = &g,
+                                    .store = &store,
+                                    .run = run,
+                                    .settings = settings,
+                                    .deadline_ms = passed_ns / 1000000 + within_ms};
     const int rc = sfid__share_join(holder, &live);
     return rc < 0 ? rc : live ? -1 : (int)holder->page;
 }
@@ -154,11 +163,13 @@ static void waits_for_each(void) {
     }
     is_u64(wrong, 0, "held pages: each is waited for as long, then there is the next one");
     const int64_t end_ns = passed_ns + WITHIN_MS * INT64_C(1000000);
-    is_i64(joined(&holders[SFID__SHARED_PAGES], WITHIN_MS, &settings), SFID_EBUSY, "held pages: behind the last one is none");
+    is_i64(joined(&holders[SFID__SHARED_PAGES], WITHIN_MS, &settings), SFID_EBUSY,
+           "held pages: behind the last one is none");
     ok(passed_ns / 1000000 >= end_ns / 1000000, "held pages: which is waited for to the end");
     for (int i = 0; i < SFID__SHARED_PAGES; i++)
         sfid__slot_drop(&holders[i].slot);
-    is_i64(joined(&holders[0], 3, &settings), 0, "held pages: within a few milliseconds the first one");
+    is_i64(joined(&holders[0], 3, &settings), 0,
+           "held pages: within a few milliseconds the first one");
     ok(joined(&holders[1], 3, &settings) > 0, "held pages: or one that is not held");
     sfid__slot_drop(&holders[0].slot);
     sfid__slot_drop(&holders[1].slot);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Slot files: taken again at the stored word, locked by their mapping, full at last, and left without a trace. */
+/* Slot files: taken again at the stored word, locked by their mapping, full at last, and left
+ * without a trace. */
 #include "slot_scene.h"
 
 #include "support/locks.h"
@@ -31,20 +32,24 @@ static void fresh(void) {
     struct stat st;
     const int fds = entries("/proc/self/fd");
     const mode_t mask = umask(0);
-    ok(take(&s) == 0 && s.records == 0 && s.put_aside[0] == '\0', "a slot that was never there is made");
+    ok(take(&s) == 0 && s.records == 0 && s.put_aside[0] == '\0',
+       "a slot that was never there is made");
     umask(mask);
 #ifdef STATX_BTIME
     struct statx sx;
     ok(statx(AT_FDCWD, path, 0, STATX_BTIME, &sx) == 0 &&
-           (!(sx.stx_mask & STATX_BTIME) ||
-            (s.page->id.born_s == sx.stx_btime.tv_sec && s.page->id.born_ns == sx.stx_btime.tv_nsec)),
+           (!(sx.stx_mask & STATX_BTIME) || (s.page->id.born_s == sx.stx_btime.tv_sec &&
+                                             s.page->id.born_ns == sx.stx_btime.tv_nsec)),
        "it knows when its file was born");
 #endif
-    ok(stat(path, &st) == 0 && st.st_size == SFID__MAP_SIZE && (st.st_mode & 07777) == 0600 && st.st_nlink == 1,
+    ok(stat(path, &st) == 0 && st.st_size == SFID__MAP_SIZE && (st.st_mode & 07777) == 0600 &&
+           st.st_nlink == 1,
        "its file is private, and of full length");
-    is_i64(entries("/proc/self/fd"), fds + 1 + fds_of_a_lock(tap_tmpdir()), "one descriptor is kept, of its directory");
+    is_i64(entries("/proc/self/fd"), fds + 1 + fds_of_a_lock(tap_tmpdir()),
+           "one descriptor is kept, of its directory");
     const int dir = open(s.dir.path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    ok(dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK, "which is locked against cleaners");
+    ok(dir >= 0 && flock(dir, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK,
+       "which is locked against cleaners");
     struct sfid__record *r = append(&s, 5);
     ok(sfid__page_current(s.page) == r && s.page->id.inode == st.st_ino, "it takes records");
     sfid__slot_drop(&s);
@@ -60,19 +65,23 @@ static void again(void) {
     const ino_t file = inode(path);
     take_or_bail(&s);
     struct sfid__page *page = s.page;
-    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 5,
+    ok(s.records == 1 && s.put_aside[0] == '\0' &&
+           sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 5,
        "taken again it stands where it stood");
     atomic_fetch_add(&last(&s)->word, 7);
     sfid__slot_drop(&s);
-    is_u64(sfid__record_position(&page->records[0]), (UINT64_C(5000) << 12) + 12, "the page stays readable after that");
+    is_u64(sfid__record_position(&page->records[0]), (UINT64_C(5000) << 12) + 12,
+           "the page stays readable after that");
     take_or_bail(&s);
-    ok(s.page == page && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 12, "the next time it is mapped where it was");
+    ok(s.page == page && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 12,
+       "the next time it is mapped where it was");
     append(&s, 9);
     append(&s, 0);
     atomic_store(&s.page->current, 0);
     sfid__slot_drop(&s);
     take_or_bail(&s);
-    ok(s.records == 3 && sfid__page_current(s.page) == last(&s) && sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 21,
+    ok(s.records == 3 && sfid__page_current(s.page) == last(&s) &&
+           sfid__record_position(last(&s)) == (UINT64_C(5000) << 12) + 21,
        "of many records the last is the current one, whatever the index says");
     ok(inode(path) == file, "all in the same file");
     sfid__slot_drop(&s);
@@ -91,13 +100,16 @@ static void locked(void) {
     struct sfid__slot s, second;
     take_or_bail(&s);
     is_i64(take(&second), SFID_EBUSY, "a slot that is held is refused");
-    ok(strstr(err.text, path) && second.page == NULL && second.dir.path == NULL, "the text names the file: %s", err.text);
+    ok(strstr(err.text, path) && second.page == NULL && second.dir.path == NULL,
+       "the text names the file: %s", err.text);
     is_i64(status_of(spawn(try_take, NULL)), 0, "to another process as well");
     const uint64_t stood = sfid__record_position(last(&s));
     sfid__slot_drop(&s);
-    is_i64(status_of(spawn(take_by_another, NULL)), 0, "when it is dropped another process gets it");
+    is_i64(status_of(spawn(take_by_another, NULL)), 0,
+           "when it is dropped another process gets it");
     take_or_bail(&s);
-    is_u64(sfid__record_position(last(&s)), stood + 100, "and when that dies its numbers are not lost");
+    is_u64(sfid__record_position(last(&s)), stood + 100,
+           "and when that dies its numbers are not lost");
     sfid__slot_drop(&s);
 }
 
@@ -109,14 +121,17 @@ static void grows(struct sfid__slot *s) {
     close(s->dir.fd); /* as closefrom() does in a daemon */
     while (s->records < 22)
         append(s, 1);
-    ok(s->page->current == 21, "records that need another block are appended with every descriptor closed");
-    while ((sfid__page_bytes(s->records) + 4095) / 4096 == (sfid__page_bytes(s->records + 1) + 4095) / 4096)
+    ok(s->page->current == 21,
+       "records that need another block are appended with every descriptor closed");
+    while ((sfid__page_bytes(s->records) + 4095) / 4096 ==
+           (sfid__page_bytes(s->records + 1) + 4095) / 4096)
         append(s, 1);
     const off_t grown = ((off_t)sfid__page_bytes(s->records) + 4095) / 4096 * 4096;
     const int rc = sfid__mapping_populate(s->map, 0, 4096) ? 0 : SFID_ESTATE; /* Linux 5.14 */
     const int gone = open(path, O_RDWR | O_CLOEXEC);
     need(gone >= 0 && unlink(path) >= 0 && ftruncate(gone, grown) >= 0, "unlink");
-    is_i64(sfid__slot_reserve(s, s->records, &err), SFID_ESTATE, "a file that is gone cannot grow beyond its end");
+    is_i64(sfid__slot_reserve(s, s->records, &err), SFID_ESTATE,
+           "a file that is gone cannot grow beyond its end");
     need(ftruncate(gone, SFID__MAP_SIZE) >= 0, "ftruncate");
     is_i64(sfid__slot_reserve(s, s->records, &err), rc, "but up to there");
     ok(rc < 0 || lseek(gone, grown, SEEK_DATA) == grown, "where it has memory then");
@@ -147,8 +162,8 @@ static void full_page(void) {
     const uint64_t position = sfid__record_position(last(&s));
     sfid__slot_drop(&s);
     take_or_bail(&s);
-    ok(s.records == SFID__PAGE_RECORDS && sfid__record_position(last(&s)) == position, "a full page of %u records is taken again",
-       s.records);
+    ok(s.records == SFID__PAGE_RECORDS && sfid__record_position(last(&s)) == position,
+       "a full page of %u records is taken again", s.records);
 
     const int maps = mappings("/pid-1");
     const ino_t file = inode(path);
@@ -156,8 +171,9 @@ static void full_page(void) {
     is_i64(sfid__slot_replace(&s, LAYOUT, NULL, &err), 0, "a new one takes its place");
     ok(s.records == 0 && inode(path) != file && s.page->id.inode == inode(path), "in another file");
     ok(maps > 0 && mappings("/pid-1") == maps, "the old one is not mapped any more");
-    ok((atomic_fetch_add(&late->word, 1) & SFID__CLOSED) && sfid__record_position(late) == position + 1 &&
-           atomic_load(&late->limit) == 0 && sfid__record_pid(late) == 1,
+    ok((atomic_fetch_add(&late->word, 1) & SFID__CLOSED) &&
+           sfid__record_position(late) == position + 1 && atomic_load(&late->limit) == 0 &&
+           sfid__record_pid(late) == 1,
        "a thread that is late finds a closed copy in its place");
     is_i64(status_of(spawn(try_take, NULL)), 0, "it is locked from the begin");
     append(&s, 3);
@@ -218,7 +234,8 @@ static void child_goes_on(void) {
     const uint64_t stood = sfid__record_position(r);
     const pid_t child = begin_child(&c, page);
     sfid__slot_leave(&s);
-    ok(s.page == NULL && take(&second) == SFID_EBUSY, "a child that inherited it keeps the slot when the parent leaves");
+    ok(s.page == NULL && take(&second) == SFID_EBUSY,
+       "a child that inherited it keeps the slot when the parent leaves");
     let_draw(&c);
     is_u64(atomic_load(&r->word), stood + 10, "they still share the page");
     is_i64(end_child(&c, child), 0, "the child ends");
@@ -271,7 +288,8 @@ static void last_holder(void) {
     }
     close(gate[1]);
     close(gate[0]);
-    ok(status_of(rivals[0]) == 0 && status_of(rivals[1]) == 0, "two others ask for it all the while");
+    ok(status_of(rivals[0]) == 0 && status_of(rivals[1]) == 0,
+       "two others ask for it all the while");
     is_i64(taken, ROUNDS, "and so does this one");
     is_i64(last_one, taken, "whoever holds it alone knows that");
 }
@@ -286,12 +304,15 @@ static void file_is_gone(void) {
     const uint64_t stood = sfid__record_position(r);
     const pid_t child = begin_child(&c, page);
     need(unlink(path) >= 0, "unlink");
-    ok(take(&new_one) == 0 && new_one.page != page && new_one.records == 0, "a slot whose file is gone can be made anew");
+    ok(take(&new_one) == 0 && new_one.page != page && new_one.records == 0,
+       "a slot whose file is gone can be made anew");
     append(&new_one, 1);
     sfid__slot_drop(&new_one);
     sfid__slot_leave(&s); /* with the new one in its place */
-    ok(sfid__record_position(r) == stood && sfid__record_pid(r) == 1, "left, the page without a file stays readable");
-    ok((atomic_load(&r->word) & SFID__CLOSED) && atomic_load(&r->limit) == 0, "closed, and without a limit");
+    ok(sfid__record_position(r) == stood && sfid__record_pid(r) == 1,
+       "left, the page without a file stays readable");
+    ok((atomic_load(&r->word) & SFID__CLOSED) && atomic_load(&r->limit) == 0,
+       "closed, and without a limit");
     let_draw(&c);
     is_u64(sfid__record_position(r), stood, "what the child draws is no longer seen here");
     atomic_fetch_add(&r->word, 3);
@@ -329,13 +350,16 @@ static void pages_keep_their_places(void) {
     const uint64_t nonce = page->id.nonce;
     sfid__slot_drop(&one);
     need(take_pid(&two, "pid-2", 1) >= 0, "%s", err.text);
-    ok(two.page != page && page->id.nonce == nonce, "another slot gets another place, when the first one is left as well");
+    ok(two.page != page && page->id.nonce == nonce,
+       "another slot gets another place, when the first one is left as well");
     struct sfid__page *second = two.page;
     sfid__slot_drop(&two);
     take_or_bail(&one);
-    /* But where the second lies in the room that the first gave up: valgrind places a mapping in the first hole. */
+    /* But where the second lies in the room that the first gave up: valgrind places a mapping in
+     * the first hole. */
     const bool in_the_way = (uintptr_t)second - (uintptr_t)page < SFID__MAP_SIZE;
-    ok(take_pid(&two, "pid-2", 1) == 0 && (in_the_way || (one.page == page && two.page == second)), "and each its own ever after");
+    ok(take_pid(&two, "pid-2", 1) == 0 && (in_the_way || (one.page == page && two.page == second)),
+       "and each its own ever after");
     sfid__slot_drop(&two);
     sfid__slot_drop(&one);
 }
@@ -368,24 +392,29 @@ static void narrow(void) {
     void *fence = NULL; /* what lies behind may be adjacent, and anything */
     sfid__slot_drop(&s);
     const size_t kept = (sfid__page_bytes(page->current + 1) + unit - 1) / unit * unit;
-    fence = mmap((char *)page + kept, unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    fence = mmap((char *)page + kept, unit, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     ok(fence == (char *)page + kept, "left, nothing is mapped behind the last record");
-    ok(mapped_from(page) >= kept && sfid__record_pid(&page->records[page->current]) == 1, "up to that it is");
+    ok(mapped_from(page) >= kept && sfid__record_pid(&page->records[page->current]) == 1,
+       "up to that it is");
     munmap(fence, unit);
 
     struct sfid__record *open = &page->records[page->current];
     ok(!(atomic_load(&open->word) & SFID__CLOSED), "what was not closed is not");
     need(take_pid(&s, name, 1) >= 0, "%s", err.text);
-    ok(s.page == page && (atomic_load(&open->word) & SFID__CLOSED) && s.records == page->current + 1,
+    ok(s.page == page && (atomic_load(&open->word) & SFID__CLOSED) &&
+           s.records == page->current + 1,
        "taken again, it is: no handle draws from a record of one before it");
     append(&s, 2);
     sfid__slot_drop(&s);
 
-    fence = mmap((char *)page + kept, unit, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+    fence = mmap((char *)page + kept, unit, PROT_NONE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     need(take_pid(&again, name, 1) >= 0, "%s", err.text);
     ok(fence == (char *)page + kept && again.page != page && again.page->id.nonce == page->id.nonce,
        "where other memory has the room behind it by now, the page is mapped elsewhere");
-    ok(mapped_from(fence) >= unit && (atomic_load(&first->word) & SFID__CLOSED) && sfid__record_pid(first) == 1,
+    ok(mapped_from(fence) >= unit && (atomic_load(&first->word) & SFID__CLOSED) &&
+           sfid__record_pid(first) == 1,
        "that memory is left alone, and the old place readable and closed");
     append(&again, 1);
     ok(again.page->current == page->current, "it is the same page");
@@ -411,7 +440,8 @@ static void cycles(void) {
     }
     is_u64(moved, 0, "2000 times taken and left: always at the same address");
     is_i64(mappings("/pid-1"), pages, "its page is mapped once");
-    ok(mappings("") < maps + 100, "and nothing else piles up: %d mappings, %d before", mappings(""), maps);
+    ok(mappings("") < maps + 100, "and nothing else piles up: %d mappings, %d before", mappings(""),
+       maps);
     is_i64(entries("/proc/self/fd"), fds, "and as many descriptors");
 }
 

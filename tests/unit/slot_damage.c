@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Slot files that another takes the place of: a page carries on in a new one; what is damaged, copied, of another boot or layout is
- * put aside. What is no file of ours is refused.
+ * Slot files that another takes the place of: a page carries on in a new one; what is damaged,
+ * copied, of another boot or layout is put aside. What is no file of ours is refused.
  */
 #include "slot_scene.h"
 
@@ -22,13 +22,14 @@ static void carried(void) {
     const ino_t file = inode(path);
     is_i64(sfid__slot_replace(&s, LAYOUT, last(&s), &err), 0, "a page is replaced, and carries on");
     ok(inode(path) != file && s.records == 1 && s.page->current == 0, "it begins with one record");
-    ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) && last(&s)->hi == 6000 &&
-           sfid__record_pid(last(&s)) == 1,
+    ok(sfid__record_position(last(&s)) == stood && (last(&s)->word & SFID__CLOSED) &&
+           last(&s)->hi == 6000 && sfid__record_pid(last(&s)) == 1,
        "which is the last one, closed");
     ok((late->word & SFID__CLOSED) != 0, "as it is in the old page");
     sfid__slot_drop(&s);
     take_or_bail(&s);
-    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == stood, "another one finds it good");
+    ok(s.records == 1 && s.put_aside[0] == '\0' && sfid__record_position(last(&s)) == stood,
+       "another one finds it good");
     append(&s, 0);
     ok(sfid__record_position(last(&s)) == stood && last(&s)->hi == 6000, "and goes on there");
     sfid__slot_drop(&s);
@@ -38,10 +39,13 @@ static void carried(void) {
 static void stays(struct sfid__slot *s, const char *why) {
     const struct sfid__slot before = *s;
     const int fds = entries("/proc/self/fd"), files = entries(s->dir.path);
-    is_i64(sfid__slot_replace(s, LAYOUT, last(s), &err), SFID_ESTATE, "%s: a page is not replaced (%s)", why, err.text);
-    ok(s->page == before.page && s->map == before.map && s->records == before.records && s->held.id.inode == before.held.id.inode,
+    is_i64(sfid__slot_replace(s, LAYOUT, last(s), &err), SFID_ESTATE,
+           "%s: a page is not replaced (%s)", why, err.text);
+    ok(s->page == before.page && s->map == before.map && s->records == before.records &&
+           s->held.id.inode == before.held.id.inode,
        "%s: the slot has the old one still", why);
-    ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over", why);
+    ok(entries("/proc/self/fd") == fds && entries(s->dir.path) == files, "%s: nothing is left over",
+       why);
     append(s, 1);
     ok((last(s)->word & SFID__CLOSED) == 0, "%s: and goes on in it", why);
 }
@@ -61,7 +65,8 @@ static void not_replaced(void) {
     need(rename(path, other) == 0 && mkdir(path, 0700) == 0, "mkdir");
     stays(&s, "no name for it");
     need(rmdir(path) == 0 && rename(other, path) == 0, "rename");
-    is_i64(status_of(spawn(try_take, NULL)), 0, "no name for it: the old one is locked all the time");
+    is_i64(status_of(spawn(try_take, NULL)), 0,
+           "no name for it: the old one is locked all the time");
     sfid__slot_drop(&s);
     take_or_bail(&s);
     ok(s.records == 3 && s.put_aside[0] == '\0', "and is good when it was left");
@@ -88,8 +93,10 @@ static void edit(void (*change)(struct sfid__page_id *id)) {
 
 static void store_word(uint64_t word) {
     const int fd = open(path, O_RDWR | O_CLOEXEC);
-    const off_t at = (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, word));
-    need(fd >= 0 && pwrite(fd, &word, sizeof word, at) == (ssize_t)sizeof word, "cannot write %s", path);
+    const off_t at =
+        (off_t)(offsetof(struct sfid__page, records) + offsetof(struct sfid__record, word));
+    need(fd >= 0 && pwrite(fd, &word, sizeof word, at) == (ssize_t)sizeof word, "cannot write %s",
+         path);
     close(fd);
 }
 
@@ -105,7 +112,9 @@ static void copy_over(void) {
     need(fd >= 0 && read(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes, "cannot read %s", path);
     close(fd);
     fd = open(aside, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    need(fd >= 0 && write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes && rename(aside, path) >= 0, "cannot copy %s", path);
+    need(fd >= 0 && write(fd, bytes, sizeof bytes) == (ssize_t)sizeof bytes &&
+             rename(aside, path) >= 0,
+         "cannot copy %s", path);
     close(fd);
 }
 
@@ -154,12 +163,15 @@ static void put_aside(const struct damage *d) {
         append(&s, 1);
     sfid__slot_drop(&s);
     d->make();
-    const int old = open(path, O_RDONLY | O_CLOEXEC); /* keeps its inode number from being used again */
+    /* keeps its inode number from being used again */
+    const int old = open(path, O_RDONLY | O_CLOEXEC);
     const ino_t file = inode(path);
-    ok(take(&s) == 0 && s.put_aside[0] && s.records == 0 && inode(path) != file, "%s: put aside, \"%s\"", d->what, s.put_aside);
+    ok(take(&s) == 0 && s.put_aside[0] && s.records == 0 && inode(path) != file,
+       "%s: put aside, \"%s\"", d->what, s.put_aside);
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "%s: the new one is good", d->what);
+    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "%s: the new one is good",
+       d->what);
     sfid__slot_drop(&s);
     close(old);
 }
@@ -171,7 +183,8 @@ static void not_wanted(const char *what, struct sfid__slot_want want) {
     if (s.records == 0)
         append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, "pid-1", &want) == 0 && s.put_aside[0] && s.records == 0, "%s: put aside, \"%s\"", what, s.put_aside);
+    ok(take_as(&s, "pid-1", &want) == 0 && s.put_aside[0] && s.records == 0,
+       "%s: put aside, \"%s\"", what, s.put_aside);
     sfid__slot_drop(&s);
 }
 
@@ -181,8 +194,8 @@ static void not_what_is_wanted(void) {
     const uint64_t nonce = s.page->id.nonce;
     append(&s, 1);
     sfid__slot_drop(&s);
-    ok(take_as(&s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0}) == 0 && s.put_aside[0] == '\0' &&
-           s.page->id.nonce == nonce,
+    ok(take_as(&s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0}) == 0 &&
+           s.put_aside[0] == '\0' && s.page->id.nonce == nonce,
        "the very page that is asked for is taken");
     sfid__slot_drop(&s);
     not_wanted("another pid", (struct sfid__slot_want){LAYOUT, 2, LIMIT, 0});
@@ -190,7 +203,8 @@ static void not_what_is_wanted(void) {
     not_wanted("a window past what was granted", (struct sfid__slot_want){LAYOUT, 1, LIMIT - 1, 0});
 }
 
-/* Who was killed while making a new file has left that under its first name, or, long ago, under both. */
+/* Who was killed while making a new file has left that under its first name, or, long ago, under
+ * both. */
 static void left_behind(void) {
     struct sfid__slot s;
     struct stat st;
@@ -198,16 +212,20 @@ static void left_behind(void) {
     unlink(path);
     snprintf(there, sizeof there, "%s/orders/.pid-1.new", run.path);
     snprintf(other, sizeof other, "%s/orders/.pid-2.new", run.path);
-    const int a = open(there, O_WRONLY | O_CREAT | O_CLOEXEC, 0600), b = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-    ok(a >= 0 && b >= 0 && take(&s) == 0 && s.put_aside[0] == '\0', "a file left by who was killed does no harm");
-    ok(stat(there, &st) < 0 && stat(other, &st) == 0, "it is removed, and one of another slot is not");
+    const int a = open(there, O_WRONLY | O_CREAT | O_CLOEXEC, 0600),
+              b = open(other, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    ok(a >= 0 && b >= 0 && take(&s) == 0 && s.put_aside[0] == '\0',
+       "a file left by who was killed does no harm");
+    ok(stat(there, &st) < 0 && stat(other, &st) == 0,
+       "it is removed, and one of another slot is not");
     append(&s, 1);
     sfid__slot_drop(&s);
     unlink(other);
     close(a);
     close(b);
     need(link(path, there) >= 0, "link");
-    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1, "nor does a second name of the slot");
+    ok(take(&s) == 0 && s.put_aside[0] == '\0' && s.records == 1,
+       "nor does a second name of the slot");
     sfid__slot_drop(&s);
     unlink(there);
 }
@@ -215,7 +233,8 @@ static void left_behind(void) {
 static void refused(const char *what, const char *why) {
     struct sfid__slot s;
     const int rc = take(&s);
-    ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why) && s.page == NULL, "%s: %s", what, err.text);
+    ok(rc == SFID_ESTATE && strstr(err.text, path) && strstr(err.text, why) && s.page == NULL,
+       "%s: %s", what, err.text);
 }
 
 static void not_a_file_of_ours(void) {
@@ -249,16 +268,19 @@ static void slots_of_no_use(void) {
     const struct sfid__slot_want want = {LAYOUT, SFID__ANY_PID, LIMIT, INT64_MAX};
     struct sfid__passed_over over = {.count = 4711};
     struct sfid__slot s;
-    struct sfid__numbered row = {.run = &run, .app = "numbers", .pids = SLOTS, .number = 4711, .over = &over};
+    struct sfid__numbered row = {
+        .run = &run, .app = "numbers", .pids = SLOTS, .number = 4711, .over = &over};
     char name[SLOTS][4400];
     for (int i = 0; i < SLOTS; i++)
         snprintf(name[i], sizeof name[i], "%s/numbers/%d", run.path, i);
     struct sfid__dir app = SFID__DIR_NONE;
-    need(sfid__dir_open_sub(&app, &run, "numbers", &err) >= 0 && mkdir(name[0], 0700) >= 0 && symlink("nowhere", name[1]) >= 0,
+    need(sfid__dir_open_sub(&app, &run, "numbers", &err) >= 0 && mkdir(name[0], 0700) >= 0 &&
+             symlink("nowhere", name[1]) >= 0,
          "cannot make slots of no use");
     sfid__dir_close(&app);
     is_i64(sfid__numbered_take(&s, &row, &want, &err), 0, "a slot that is a directory, or a link");
-    ok(row.number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s", over.first.text);
+    ok(row.number == 2 && over.count == 2 && strstr(over.first.text, name[0]), "is passed over: %s",
+       over.first.text);
     sfid__slot_drop(&s);
     unlink(name[2]);
     mkfifo(name[2], 0600);
@@ -272,7 +294,8 @@ static bool is_mapped(const void *at) {
     return mincore((void *)((uintptr_t)at / unit * unit), 1, &in_core) == 0;
 }
 
-/* Somebody writes the index of a page that is in use. A late thread may have any record that a call went on with. */
+/* Somebody writes the index of a page that is in use. A late thread may have any record that a call
+ * went on with. */
 static void index_lies(uint32_t index, bool gone) {
     struct sfid__slot s;
     char name[100];
@@ -282,7 +305,8 @@ static void index_lies(uint32_t index, bool gone) {
     while (s.records < 50)
         append(&s, 1);
     struct sfid__page *page = s.page;
-    struct sfid__record *used = &page->records[s.records - 1], *highest = &page->records[SFID__PAGE_RECORDS - 1];
+    struct sfid__record *used = &page->records[s.records - 1],
+                        *highest = &page->records[SFID__PAGE_RECORDS - 1];
     atomic_store(&page->current, index);
     if (gone)
         unlink(path);
@@ -290,7 +314,8 @@ static void index_lies(uint32_t index, bool gone) {
     ok(is_mapped(used) && sfid__record_pid(used) == 1, "%s: what was used stays mapped", name);
     ok(is_mapped(highest) == (index != 0), "%s: and what was read", name);
     if (gone)
-        ok((atomic_load(&used->word) & SFID__CLOSED) && atomic_load(&used->limit) == 0, "%s: closed", name);
+        ok((atomic_load(&used->word) & SFID__CLOSED) && atomic_load(&used->limit) == 0,
+           "%s: closed", name);
     sfid__slot_drop(&s);
     if (gone)
         return;

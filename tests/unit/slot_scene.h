@@ -35,13 +35,18 @@ static int take_as(struct sfid__slot *s, const char *name, const struct sfid__sl
     return rc;
 }
 
-static int take(struct sfid__slot *s) { return take_as(s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0}); }
+static int take(struct sfid__slot *s) {
+    return take_as(s, "pid-1", &(struct sfid__slot_want){LAYOUT, 1, LIMIT, 0});
+}
 
-static void take_or_bail(struct sfid__slot *s) { need(take(s) == 0, "cannot take the slot: %s", err.text); }
+static void take_or_bail(struct sfid__slot *s) {
+    need(take(s) == 0, "cannot take the slot: %s", err.text);
+}
 
 /* The next record of a slot, of pid 1, which has drawn n numbers. */
 static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
-    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {&layout, 1, UINT64_C(5000) << 12, LIMIT, 5000, 10, 0, 0, NULL,
+                                      false,   0};
     need(sfid__slot_reserve(s, s->records, &err) >= 0, "%s", err.text);
     struct sfid__record *r = sfid__record_append(s->page, s->records++, &start);
     atomic_fetch_add(&r->word, n);
@@ -49,7 +54,9 @@ static struct sfid__record *append(struct sfid__slot *s, uint64_t n) {
 }
 
 /* The slot's newest record. */
-static inline struct sfid__record *last(const struct sfid__slot *s) { return &s->page->records[s->records - 1]; }
+static inline struct sfid__record *last(const struct sfid__slot *s) {
+    return &s->page->records[s->records - 1];
+}
 
 static ino_t inode(const char *name) {
     struct stat st;

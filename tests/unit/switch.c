@@ -28,7 +28,8 @@ static void *draw_all(void *arg) {
     struct drawer *d = arg;
     while (!atomic_load(&stop) && d->count < per_thread) {
         const uint64_t before = atomic_load(&returned);
-        const int64_t id = d->count % 3 ? sfid_next(fake_handle(&f)) : sfid_try_next(fake_handle(&f));
+        const int64_t id =
+            d->count % 3 ? sfid_next(fake_handle(&f)) : sfid_try_next(fake_handle(&f));
         if (id < 0) {
             d->errors += id != SFID_EAGAIN && id != SFID_ELEASE;
             continue;
@@ -70,10 +71,14 @@ static void open_real(sfid_exhaustion policy) {
     f.g.source = SFID__TICK_CLOCK;
 }
 
-static uint64_t real_tick(void) { return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH); }
+static uint64_t real_tick(void) {
+    return (uint64_t)(sfid__now(&sfid__system_clock).ms - FAKE_EPOCH);
+}
 
 static struct sfid__record *append(uint64_t pid, uint64_t limit) {
-    const struct sfid__start start = {&f.g.layout, pid, real_tick() << 12, limit, real_tick(), f.g.max_ahead, 0, 0, NULL, false, 0};
+    const struct sfid__start start = {
+        &f.g.layout, pid, real_tick() << 12, limit, real_tick(), f.g.max_ahead, 0, 0, NULL,
+        false,       0};
     return sfid__record_append(f.page, f.records++, &start);
 }
 
@@ -106,7 +111,8 @@ static void run(const char *name, bool same_pid) {
     is_u64(duplicates(d), 0, "%s: no ID twice", name);
     is_u64(breaks, 0, "%s: every ID above all returned before its call", name);
     is_u64(beyond, 0, "%s: none past the position at close", name);
-    ok(atomic_load(&f.g.furthest) >= (uint64_t)(in_use - f.page->records) && atomic_load(&f.g.furthest) < f.records,
+    ok(atomic_load(&f.g.furthest) >= (uint64_t)(in_use - f.page->records) &&
+           atomic_load(&f.g.furthest) < f.records,
        "%s: the generator knows the furthest record", name);
     diag("calls turned away: %llu", (unsigned long long)errors);
     for (int i = 0; i < THREADS; i++)

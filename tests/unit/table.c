@@ -92,7 +92,8 @@ static void row_3(void) {
     ok(sfid_retry_ms(fake_handle(&f)) > 0, "row 3: retry says when to look again");
     is_i64(fake_next(&f), SFID_ELEASE, "row 3: next gives up after max_wait");
     is_i64(f.slept_ns / 1000000, 2000, "row 3: having slept just that");
-    ok(f.sleeps >= 40 && f.sleeps <= 60, "row 3: at most 50 ms at a time, 1 ms at first (%d sleeps)", f.sleeps);
+    ok(f.sleeps >= 40 && f.sleeps <= 60,
+       "row 3: at most 50 ms at a time, 1 ms at first (%d sleeps)", f.sleeps);
     is_u64(hi(), START, "row 3: hi untouched");
 
     f.sleeps = 0;
@@ -103,7 +104,8 @@ static void row_3(void) {
 
     begin(SFID_WAIT, 2000, 10000);
     atomic_store(&fake_record(&f)->limit, START + 1);
-    struct sfid__call call = {.may_sleep = true, .want = 1, .from = fake_record(&f), .n = word(), .in_hand = true};
+    struct sfid__call call = {
+        .may_sleep = true, .want = 1, .from = fake_record(&f), .n = word(), .in_hand = true};
     atomic_fetch_add(&fake_record(&f)->word, 1);
     fake_pass_ms(&f, 5);
     is_i64(sfid__draw(&f.g, &call), 0, "row 3: a number in hand below the limit is good after it");
@@ -143,7 +145,8 @@ static void rows_4_and_13(void) {
     is_u64(fake_tick_of(&f, id), START + 250, "row 13: the word moves to the clock's tick");
     is_u64(word(), ((uint64_t)START + 250) << 12 | 1, "row 13: and one on");
     is_u64(hi(), START + 250, "row 4: hi follows the clock");
-    is_u64(sfid__record_issued(fake_record(&f)), 2, "row 13: numbers passed over do not count as issued");
+    is_u64(sfid__record_issued(fake_record(&f)), 2,
+           "row 13: numbers passed over do not count as issued");
     fake_close(&f);
 
     begin(SFID_WAIT, 2000, 10000);
@@ -163,7 +166,8 @@ static void rows_5_and_6(void) {
     begin(SFID_WAIT, 2000, 10000);
     fake_next(&f);
     fake_step_ms(&f, -5000);
-    is_u64(fake_tick_of(&f, fake_next(&f)), START, "row 5: 5 s back: IDs go on in the highest tick seen");
+    is_u64(fake_tick_of(&f, fake_next(&f)), START,
+           "row 5: 5 s back: IDs go on in the highest tick seen");
     is_u64(lead(), 5000, "row 5: the lead is the size of the step");
     is_u64(atomic_load(&f.page->regressions), 1, "row 5: counted once");
     is_u64(atomic_load(&f.page->largest_regression_ms), 5000, "row 5: with its size");
@@ -172,7 +176,8 @@ static void rows_5_and_6(void) {
     fake_pass_ms(&f, 2000);
     fake_set_word(&f, START, SEQ_MAX);
     fake_next(&f);
-    is_u64(fake_tick_of(&f, fake_next(&f)), START + 1, "row 15: the lead lets the next tick be issued");
+    is_u64(fake_tick_of(&f, fake_next(&f)), START + 1,
+           "row 15: the lead lets the next tick be issued");
     is_i64(f.sleeps, 0, "row 15: at once");
     fake_step_ms(&f, -4000);
     fake_set_word(&f, START + 2, 0);
@@ -193,7 +198,8 @@ static void rows_5_and_6(void) {
     fake_next(&f);
     is_u64(lead(), 3000, "row 5: never more than max_ahead");
     fake_set_word(&f, START, SEQ_MAX);
-    is_u64(fake_tick_of(&f, fake_try(&f)), START, "row 15: behind, the latest tick is used to its end");
+    is_u64(fake_tick_of(&f, fake_try(&f)), START,
+           "row 15: behind, the latest tick is used to its end");
     is_i64(fake_try(&f), SFID_ECLOCK, "row 16: behind, and it is used up");
     fake_close(&f);
 }
@@ -210,7 +216,8 @@ static void row_7(void) {
     ok(late & SFID__CLOSED, "row 7: a late add sees the closed mark");
     const int64_t other = fake_settle(&f, old, late, true);
     sfid_parts p;
-    ok(sfid_parse(&f.g.layout, other, &p) == 0 && p.pid == 9, "row 7: and is dropped for one of the new record");
+    ok(sfid_parse(&f.g.layout, other, &p) == 0 && p.pid == 9,
+       "row 7: and is dropped for one of the new record");
     fake_close(&f);
 
     begin(SFID_WAIT, 2000, 10000);
@@ -219,7 +226,8 @@ static void row_7(void) {
     sfid__record_close(old);
     fake_switch(&f, 9, 0, f.g.end);
     const int64_t after = fake_settle(&f, old, (uint64_t)(START + 1) << 12, true);
-    ok(sfid_parse(&f.g.layout, after, &p) == 0 && p.pid == 9, "row 7: a number at the closed record's limit is dropped");
+    ok(sfid_parse(&f.g.layout, after, &p) == 0 && p.pid == 9,
+       "row 7: a number at the closed record's limit is dropped");
     fake_close(&f);
 }
 
@@ -240,7 +248,8 @@ static void rows_8_to_10(void) {
     begin(SFID_WAIT, 2000, 10000);
     r = fake_record(&f);
     fake_set_word(&f, START + 5000, 1);
-    is_i64(fake_settle(&f, r, (uint64_t)(START + 5000) << 12, true), SFID_EAGAIN, "row 10: the deadline over, it is given up");
+    is_i64(fake_settle(&f, r, (uint64_t)(START + 5000) << 12, true), SFID_EAGAIN,
+           "row 10: the deadline over, it is given up");
     is_i64(f.slept_ns / 1000000, 2000, "row 10: after max_wait");
     is_u64(atomic_load(&f.g.refused), 1, "row 9: counted as refused");
     is_u64(atomic_load(&f.g.waits), 1, "row 10: counted as one wait");
@@ -257,7 +266,8 @@ static void rows_8_to_10(void) {
 
     begin(SFID_WAIT, 2000, 0);
     sfid__generator_start(&f.g, fake_switch(&f, 7, (uint64_t)(START + 50) << 12, f.g.end));
-    ok(fake_next(&f) >= 0 && atomic_load(&f.g.waits) == 1, "row 10: a record that begins ahead of the clock is waited for");
+    ok(fake_next(&f) >= 0 && atomic_load(&f.g.waits) == 1,
+       "row 10: a record that begins ahead of the clock is waited for");
     is_u64(atomic_load(&f.g.exhausted), 0, "row 10: no sequence was used up");
     fake_close(&f);
 }
@@ -276,7 +286,8 @@ static void row_15_looks_again(void) {
     f.g.half_window = f.g.end;
     f.g.keeper_wanted = meanwhile;
     const int64_t id = fake_next(&f);
-    is_u64(fake_tick_of(&f, id), START + 6, "row 15: the tick that another call has begun meanwhile is due");
+    is_u64(fake_tick_of(&f, id), START + 6,
+           "row 15: the tick that another call has begun meanwhile is due");
     is_i64(f.sleeps, 0, "row 15: so the call does not sleep");
     is_u64(atomic_load(&f.g.exhausted), 0, "row 15: and no sequence was used up");
     fake_close(&f);
@@ -313,12 +324,14 @@ static void row_11_after_3(void) {
     is_i64(fake_try(&f), SFID_ELEASE, "row 3: the window is over");
     fake_switch(&f, 9, START, f.g.end);
     int64_t id = fake_try(&f);
-    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 9, "row 11: try takes the newer record of one whose window was over");
+    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 9,
+       "row 11: try takes the newer record of one whose window was over");
     struct sfid__record *old = fake_record(&f);
     atomic_store(&old->limit, START);
     fake_switch(&f, 10, START, f.g.end);
     id = fake_settle(&f, old, (uint64_t)(START + 5) << 12, true);
-    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 10, "row 7: and a number in hand past such a limit is dropped");
+    ok(sfid_parse(&f.g.layout, id, &p) == 0 && p.pid == 10,
+       "row 7: and a number in hand past such a limit is dropped");
     fake_close(&f);
 }
 
@@ -403,7 +416,8 @@ static void batches(void) {
 
     static int64_t many[5 * 4096];
     begin(SFID_WAIT, 2, 10000);
-    is_i64(sfid_next_n(fake_handle(&f), many, 5 * 4096), 3 * 4096, "batch: max_wait counts over the whole call");
+    is_i64(sfid_next_n(fake_handle(&f), many, 5 * 4096), 3 * 4096,
+           "batch: max_wait counts over the whole call");
     fake_close(&f);
 }
 

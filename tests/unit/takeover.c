@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Keepers of one lease, each of which may go on late. A model of the server has one record with a nonce, as lease.lua. Every
- * keeper renews in four steps: it shows the nonces of the page's record, its question reaches the server, the answer is noted,
- * and again. All orders of the steps of three keepers are tried. A question may also be lost, or be answered twice.
+ * Keepers of one lease, each of which may go on late. A model of the server has one record with a
+ * nonce, as lease.lua. Every keeper renews in four steps: it shows the nonces of the page's record,
+ * its question reaches the server, the answer is noted, and again. All orders of the steps of three
+ * keepers are tried. A question may also be lost, or be answered twice.
  *
- *   - The server never refuses what the record shows: a keeper is told that the lease is lost only if the record shows other
- *     nonces by then.
+ *   - The server never refuses what the record shows: a keeper is told that the lease is lost only
+ *     if the record shows other nonces by then.
  *   - After all, a keeper that comes new renews.
  *   - Nonces never come back: neither in the record nor at the server.
  *
  * Then the words of the record, one store at a time.
  *
- * Sizes: 3 keepers with 2, 2 and 1 renewals, or 3, 2 and 1 in the long form; and 1 each of which two are lost on the way.
+ * Sizes: 3 keepers with 2, 2 and 1 renewals, or 3, 2 and 1 in the long form; and 1 each of which
+ * two are lost on the way.
  */
 #include "support/tap.h"
 
@@ -59,7 +61,8 @@ static void take_step(struct world *w, struct keeper *k) {
         const struct sfid__nonces now = sfid__nonces_of(&w->record);
         k->granted = server_accepts(w, k->shown);
         tally.late += !k->granted;
-        tally.false_losses += !k->granted && now.answered == k->shown.answered && now.next == k->shown.next;
+        tally.false_losses +=
+            !k->granted && now.answered == k->shown.answered && now.next == k->shown.next;
         break;
     }
     default:
@@ -77,7 +80,8 @@ static void renews_after_all(const struct world *before) {
     tally.orders++;
 }
 
-/* All ways on from here. A keeper may also be killed before any step: then the others go on without it. */
+/* All ways on from here. A keeper may also be killed before any step: then the others go on without
+ * it. */
 static void explore(const struct world *w) {
     bool done = true;
     for (int i = 0; i < KEEPERS; i++) {
@@ -93,7 +97,8 @@ static void explore(const struct world *w) {
         renews_after_all(w);
 }
 
-/* The same with one step left out for good: its keeper was killed, its question or its answer lost. */
+/* The same with one step left out for good: its keeper was killed, its question or its answer
+ * lost. */
 static void explore_with_a_loss(const struct world *w, unsigned budget) {
     for (int i = 0; budget > 0 && i < KEEPERS; i++) {
         struct world then = *w;
@@ -116,7 +121,10 @@ static void explore_with_a_loss(const struct world *w, unsigned budget) {
 }
 
 static struct world begin(unsigned a, unsigned b, unsigned c) {
-    struct world w = {.server = 1, .fresh = 1, .highest = 1, .keeper = {{.renewals = a}, {.renewals = b}, {.renewals = c}}};
+    struct world w = {.server = 1,
+                      .fresh = 1,
+                      .highest = 1,
+                      .keeper = {{.renewals = a}, {.renewals = b}, {.renewals = c}}};
     atomic_store(&w.record.nonce, 1);
     return w;
 }
@@ -128,7 +136,8 @@ static void every_order(void) {
     explore_with_a_loss(&few, 2);
     diag("figure: %" PRIu64 " orders, %" PRIu64 " questions were late", tally.orders, tally.late);
     ok(tally.late > 0, "some questions came late, and were refused");
-    is_u64(tally.false_losses, 0, "no question with the record's own nonces is refused, in whatever order");
+    is_u64(tally.false_losses, 0,
+           "no question with the record's own nonces is refused, in whatever order");
     is_u64(tally.stuck, 0, "and the next keeper renews");
     is_u64(tally.fell, 0, "no nonce comes back");
 }
@@ -158,7 +167,8 @@ static void shows(struct sfid__record r, uint64_t answered, uint64_t next, const
 static void words(void) {
     shows(record_of(5, 0), 5, 9, "none is under way: a new nonce follows");
     shows(record_of(5, 7), 5, 7, "one is under way: the same is shown");
-    shows(record_of(7, 7), 7, 9, "a keeper ended before it cleared an answered one: a new nonce follows");
+    shows(record_of(7, 7), 7, 9,
+          "a keeper ended before it cleared an answered one: a new nonce follows");
     struct sfid__record r = record_of(5, 7);
     sfid__nonces_answered(&r, 7);
     has(&r, 7, 0, "the answer to it");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The harness itself: what its own checks print when they fail, from a forked child whose output is read. */
+/* The harness itself: what its own checks print when they fail, from a forked child whose output is
+ * read. */
 #include "support/tap.h"
 
 static char said[4096];
@@ -75,15 +76,17 @@ int main(void) {
     }
     is_str(out[0], "ok 1 - a\nok 2 - b\nok 3 - c * 7\n1..3\n", "checks that hold");
     is_i64(status[0], 0, "exit with 0");
-    is_str(out[1],
-           "not ok 1 - a\nnot ok 2 - b\n# got  -1\n# want 2\nnot ok 3 - c\n# got  10 (0xa)\n# want 11 (0xb)\n"
-           "not ok 4 - d\n# got  \"x\"\n# want NULL\nok 5 # SKIP why\n1..5\n# 4 of 5 failed\n",
-           "checks that fail tell want and got");
+    is_str(
+        out[1],
+        "not ok 1 - a\nnot ok 2 - b\n# got  -1\n# want 2\nnot ok 3 - c\n# got  10 (0xa)\n# want 11 (0xb)\n"
+        "not ok 4 - d\n# got  \"x\"\n# want NULL\nok 5 # SKIP why\n1..5\n# 4 of 5 failed\n",
+        "checks that fail tell want and got");
     is_i64(status[1], 1, "and exit with 1");
     is_i64(status[2], 1, "fewer than planned is a failure");
     is_i64(status[3], 255, "and so is no check at all");
     is_str(out[4], "1..0 # SKIP why not\n", "a whole program can be skipped");
-    ok(status[5] == 0 && out[5][0] == '/' && access(out[5], F_OK) < 0, "a temporary directory goes with its process");
+    ok(status[5] == 0 && out[5][0] == '/' && access(out[5], F_OK) < 0,
+       "a temporary directory goes with its process");
 
     struct stat st;
     ok(stat(tap_tmpdir(), &st) == 0 && (st.st_mode & 0777) == 0700, "it is private");
@@ -93,7 +96,8 @@ int main(void) {
     left = 1000000;
     ok(!tap_wait_until(no_longer, &left, 20), "or when the time is over");
     struct patience p = {.looked_ms = 1};
-    ok(patient(&p, TAP_WAIT_MS) && patient(&p, TAP_WAIT_MS), "a loop that could not look for a minute goes on");
+    ok(patient(&p, TAP_WAIT_MS) && patient(&p, TAP_WAIT_MS),
+       "a loop that could not look for a minute goes on");
     p.used_ms = TAP_WAIT_MS;
     ok(!patient(&p, TAP_WAIT_MS), "one that has looked for a minute does not");
     return done_testing();

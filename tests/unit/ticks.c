@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* ticks.c - the tick by the processor's counter against the clock read before and after: never early, never late. */
+/* ticks.c - the tick by the processor's counter against the clock read before and after: never
+ * early, never late. */
 #include "draw/ticks.h"
 
 #include "support/tap.h"
@@ -37,7 +38,8 @@ static void *read_ticks(void *arg) {
         const uint64_t after = clock_tick(unit);
         r->early += tick > after;
         r->late += tick < before;
-        r->by_counter += atomic_load(&r->ticks->end) - sfid__counter() - 1 < atomic_load(&r->ticks->span);
+        r->by_counter +=
+            atomic_load(&r->ticks->end) - sfid__counter() - 1 < atomic_load(&r->ticks->span);
     }
     return NULL;
 }
@@ -60,7 +62,8 @@ static void compare(uint64_t unit_ms) {
     }
     is_u64(early, 0, "%d ms: none early", (int)unit_ms);
     is_u64(late, 0, "%d ms: none late", (int)unit_ms);
-    diag("%d ms: %.1f %% of %d reads went by the counter", (int)unit_ms, 100.0 * (double)by_counter / reads, reads);
+    diag("%d ms: %.1f %% of %d reads went by the counter", (int)unit_ms,
+         100.0 * (double)by_counter / reads, reads);
     if (sfid__counter_is_good())
         ok(by_counter > 0, "%d ms: the counter was used", (int)unit_ms);
     free(t);
@@ -91,7 +94,8 @@ static void doubts(void) {
     free(t);
 }
 
-/* In a child: what sfid__counter_is_good() says, without the right to read the counter if it has to do without. */
+/* In a child: what sfid__counter_is_good() says, without the right to read the counter if it has to
+ * do without. */
 static bool is_good_in_child(bool permitted) {
     int status = 0;
     const pid_t child = fork();
@@ -104,7 +108,8 @@ static bool is_good_in_child(bool permitted) {
 #endif
         _exit(sfid__counter_is_good());
     }
-    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) || WEXITSTATUS(status) > 1)
+    if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status) ||
+        WEXITSTATUS(status) > 1)
         bail("a child did not say whether the counter is good");
     return WEXITSTATUS(status) == 1;
 }
@@ -112,11 +117,14 @@ static bool is_good_in_child(bool permitted) {
 static void good(void) {
 #if SFID__HAVE_COUNTER
     char name[64] = "";
-    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource", O_RDONLY | O_CLOEXEC);
-    const bool kernel_uses_it = fd >= 0 && read(fd, name, sizeof name - 1) > 0 && strcmp(name, SFID__COUNTER_SOURCE "\n") == 0;
+    const int fd = open("/sys/devices/system/clocksource/clocksource0/current_clocksource",
+                        O_RDONLY | O_CLOEXEC);
+    const bool kernel_uses_it = fd >= 0 && read(fd, name, sizeof name - 1) > 0 &&
+                                strcmp(name, SFID__COUNTER_SOURCE "\n") == 0;
     if (fd >= 0)
         close(fd);
-    is_u64(is_good_in_child(true), kernel_uses_it, "the counter is good if the kernel keeps time by it");
+    is_u64(is_good_in_child(true), kernel_uses_it,
+           "the counter is good if the kernel keeps time by it");
 #ifdef __x86_64__
     is_u64(is_good_in_child(false), 0, "and not in a process that may not read it");
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ticks_counter.c - the tick by the counter, with a counter and clocks that the test moves: a tick by the counter ends in
- * time however the rate was measured, and what cannot be relied on is not used. The program has a clock_gettime() of its
- * own, which the library calls instead of the system's.
+ * ticks_counter.c - the tick by the counter, with a counter and clocks that the test moves: a tick
+ * by the counter ends in time however the rate was measured, and what cannot be relied on is not
+ * used. The program has a clock_gettime() of its own, which the library calls instead of the
+ * system's.
  */
 #include "draw/ticks.h"
 
@@ -22,7 +23,9 @@ static struct {
     int64_t stale_ns;            /* not 0: counter and time of day are read as of then */
 } world;
 
-static uint64_t count_at(int64_t ns) { return world.from_count + (uint64_t)(ns - world.from_ns) * world.rate; }
+static uint64_t count_at(int64_t ns) {
+    return world.from_count + (uint64_t)(ns - world.from_ns) * world.rate;
+}
 
 static uint64_t world_counter(void) { return count_at(world.stale_ns ? world.stale_ns : world.ns); }
 
@@ -50,7 +53,8 @@ static uint64_t end(void) { return atomic_load(&ticks->end); }
 
 static uint64_t tick(void) { return atomic_load(&ticks->tick); }
 
-/* Looks at the clock after a while. The reading of both takes so long before the clock and after. */
+/* Looks at the clock after a while. The reading of both takes so long before the clock and
+ * after. */
 static uint64_t refresh(int64_t pass_ns, int64_t before_ns, int64_t after_ns) {
     world.ns += pass_ns;
     world.before_ns = before_ns;
@@ -81,7 +85,8 @@ static uint64_t true_end(void) { return count_at((int64_t)(tick() + 1) * UNIT_MS
 
 static bool ends_in_time(void) { return end() + STALE_COUNTS <= true_end(); }
 
-static bool is_current(uint64_t count) { return end() - count - 1 < span(); } /* as sfid__ticks_now() has it */
+/* as sfid__ticks_now() has it */
+static bool is_current(uint64_t count) { return end() - count - 1 < span(); }
 
 /* ---- the rate ------------------------------------------------------------ */
 
@@ -92,18 +97,22 @@ static void first_readings(void) {
     is_u64(span(), 0, "one span of time is no rate to rely on");
     is_u64(end(), 0, "and no tick ends by it");
     refresh(4 * MS, 10, 10);
-    ok(span() >= 3 * UNIT_MS * (uint64_t)MS && span() < 3 * UNIT_MS * (uint64_t)MS + 30, "two that agree are one");
-    ok(tick() == 100 && is_current(count_at(world.ns)) && ends_in_time(), "the tick lasts by the counter");
+    ok(span() >= 3 * UNIT_MS * (uint64_t)MS && span() < 3 * UNIT_MS * (uint64_t)MS + 30,
+       "two that agree are one");
+    ok(tick() == 100 && is_current(count_at(world.ns)) && ends_in_time(),
+       "the tick lasts by the counter");
     ok(end() > true_end() - 3 * 4 * MS, "for most of what is left of it");
     is_u64(refresh(0, 0, 0), 100, "at the same count nothing is new");
 }
 
-/* A rate of two readings, the first with its clock late and the second with it early, as far as a sharp one may: too high. */
+/* A rate of two readings, the first with its clock late and the second with it early, as far as a
+ * sharp one may: too high. */
 static void begin_too_high(int64_t width_ns) {
     begin();
     refresh(0, 0, width_ns);
     refresh(4 * MS, width_ns, 0);
-    refresh(6 * MS - world.ns % MS, 0, width_ns); /* at the begin of a tick, of which the whole is left */
+    /* at the begin of a tick, of which the whole is left */
+    refresh(6 * MS - world.ns % MS, 0, width_ns);
 }
 
 static void margin(void) {
@@ -113,7 +122,8 @@ static void margin(void) {
         used += is_current(count_at(world.ns));
         late += !ends_in_time();
     }
-    is_u64(late, 0, "a tick by the counter is over before the clock's, however the rate was measured");
+    is_u64(late, 0,
+           "a tick by the counter is over before the clock's, however the rate was measured");
     is_u64(used, 25, "and lasts");
     begin_known();
     for (int64_t left = 0; left < 2000; left++) { /* the last 2 us */
@@ -130,7 +140,8 @@ static void blunt(void) {
     begin();
     for (int i = 0; i < 5; i++)
         refresh(4 * MS, 4000, 4000);
-    ok(span() == 0 && end() == 0, "readings in which the thread was held up make no rate, though they agree");
+    ok(span() == 0 && end() == 0,
+       "readings in which the thread was held up make no rate, though they agree");
     for (int i = 0; i < 3; i++)
         refresh(4 * MS, 10, 10);
     ok(span() != 0, "sharp ones that follow do");
@@ -173,7 +184,8 @@ static void nearly_agreed(void) {
         refresh(4 * MS, 0, 0);
         set_rate(rate + 1);
         refresh(4 * MS, 0, 0);
-        ok((span() != 0) == (rate == 2100), "%d and one more: agreed only within half of the margin", (int)rate);
+        ok((span() != 0) == (rate == 2100),
+           "%d and one more: agreed only within half of the margin", (int)rate);
     }
 }
 
@@ -186,7 +198,8 @@ static void another_rate(void) {
     is_u64(end(), before, "and no tick ends by them");
     for (int i = 0; i < 3; i++)
         refresh(1500 * (int64_t)MS, 10, 10);
-    ok(span() >= 4 * UNIT_MS * (uint64_t)MS && span() < 4 * UNIT_MS * (uint64_t)MS + 40 && ends_in_time(),
+    ok(span() >= 4 * UNIT_MS * (uint64_t)MS && span() < 4 * UNIT_MS * (uint64_t)MS + 40 &&
+           ends_in_time(),
        "the new one is known by two readings of its own");
 }
 
@@ -219,14 +232,17 @@ static void own_lock(void) {
     refresh(20 * MS, 10, 10);
     const uint64_t t = tick(), e = end();
     atomic_store(&ticks->lock, sfid__process());
-    is_u64(refresh(20 * MS, 10, 10), t + 2, "while this process has the lock, the tick is the clock's");
-    ok(tick() == t && end() == e && atomic_load(&ticks->lock) == sfid__process(), "and nothing is published");
+    is_u64(refresh(20 * MS, 10, 10), t + 2,
+           "while this process has the lock, the tick is the clock's");
+    ok(tick() == t && end() == e && atomic_load(&ticks->lock) == sfid__process(),
+       "and nothing is published");
 }
 
 static void counter_went_back(void) {
     begin_known();
     const uint64_t before = ticks->rate;
-    ticks->newest_count = 0; /* the guest was resumed from an image: all counts are below those of then */
+    /* the guest was resumed from an image: all counts are below those of then */
+    ticks->newest_count = 0;
     world.from_count = 0;
     world.from_ns = world.ns;
     refresh(2 * MS, 10, 10);
@@ -238,7 +254,8 @@ static void counter_went_back(void) {
 static void long_pause(void) {
     begin_known();
     const uint64_t before = ticks->rate;
-    refresh(INT64_C(400) * 1000 * MS, 10, 10); /* 1.2e12 counts: shifted left by 24 they do not fit */
+    /* 1.2e12 counts: shifted left by 24 they do not fit */
+    refresh(INT64_C(400) * 1000 * MS, 10, 10);
     ok(ticks->rate == before && span() != 0, "a span too long for the arithmetic makes no rate");
     refresh(1500 * (int64_t)MS, 10, 10);
     ok(ticks->rate == before && span() != 0 && ends_in_time(), "the one after it does");

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which directories above a file are trusted: run by root as an ordinary user, in trees with every owner, group and mode that such
- * a place may have; links, and names that change while they are walked.
+ * Which directories above a file are trusted: run by root as an ordinary user, in trees with every
+ * owner, group and mode that such a place may have; links, and names that change while they are
+ * walked.
  */
 #include "base/trust.h"
 
@@ -31,12 +32,14 @@ static const char *in_top(const char *name) {
 }
 
 static void make(const char *name, uid_t owner, gid_t group, mode_t mode) {
-    need(mkdir(in_top(name), 0700) == 0 && chown(in_top(name), owner, group) == 0 && chmod(in_top(name), mode) == 0, "%s: %s", name,
-         strerror(errno));
+    need(mkdir(in_top(name), 0700) == 0 && chown(in_top(name), owner, group) == 0 &&
+             chmod(in_top(name), mode) == 0,
+         "%s: %s", name, strerror(errno));
 }
 
 static void make_link(const char *name, const char *to, uid_t owner) {
-    need(symlink(in_top(to), in_top(name)) == 0 && lchown(in_top(name), owner, owner) == 0, "%s: %s", name, strerror(errno));
+    need(symlink(in_top(to), in_top(name)) == 0 && lchown(in_top(name), owner, owner) == 0,
+         "%s: %s", name, strerror(errno));
 }
 
 /* ---- the rule ---------------------------------------------------------------- */
@@ -46,7 +49,8 @@ static bool in_volume;      /* the user is in the volume's group as well */
 
 static void become_user(void) {
     const gid_t groups[] = {VOLUME};
-    if (setgroups(in_volume, groups) < 0 || setresgid(USER, USER, USER) < 0 || setresuid(USER, USER, USER) < 0)
+    if (setgroups(in_volume, groups) < 0 || setresgid(USER, USER, USER) < 0 ||
+        setresuid(USER, USER, USER) < 0)
         _exit(9);
     if (consent)
         setenv("SFID_TRUST_PARENTS", consent, 1);
@@ -56,7 +60,8 @@ static void become_user(void) {
 
 enum { TAKEN, REFUSED, CANNOT, TOLD };
 
-/* What becomes of a file below this directory. A walk goes on where it is not trusted, and tells of that. */
+/* What becomes of a file below this directory. A walk goes on where it is not trusted, and tells of
+ * that. */
 static int walks(void *path) {
     struct sfid__error doubt;
     const char *name;
@@ -70,7 +75,8 @@ static int walks(void *path) {
 static void is_walked(const char *dir, int want, const char *what) {
     char path[4500];
     snprintf(path, sizeof path, "%s/s", in_top(dir));
-    is_i64(status_of(spawn(walks, path)), want, "%s: %s", what, want == TAKEN ? "taken" : "refused");
+    is_i64(status_of(spawn(walks, path)), want, "%s: %s", what,
+           want == TAKEN ? "taken" : "refused");
 }
 
 /* The sentence for the operator; root asks, to whom the same is not trusted. */
@@ -80,7 +86,8 @@ static void is_told(const char *dir, const char *want, const char *what) {
     const char *name;
     snprintf(path, sizeof path, "%s/s", in_top(dir));
     const int fd = sfid__trust_parent(path, false, &name, &doubt);
-    ok(fd >= 0 && doubt.code && strstr(doubt.text, want), "it is told %s: %s", what, doubt.code ? doubt.text : "nothing");
+    ok(fd >= 0 && doubt.code && strstr(doubt.text, want), "it is told %s: %s", what,
+       doubt.code ? doubt.text : "nothing");
     close(fd);
 }
 
@@ -97,11 +104,13 @@ static void owners_and_modes(void) {
     is_walked("sticky/own", TAKEN, "own in root's, 1777");
     make("sticky/other", OTHER, OTHER, 0755);
     is_walked("sticky/other", REFUSED, "another user's in root's, 1777");
-    is_told("sticky/other", "sticky/other, on the way, belongs to user 12345", "whose it is, and not the mode of /tmp");
+    is_told("sticky/other", "sticky/other, on the way, belongs to user 12345",
+            "whose it is, and not the mode of /tmp");
     is_told("other", "other, on the way, belongs to user 12345", "another user's directory");
     make("open", 0, 0, 0777);
     is_walked("open", REFUSED, "root's, 0777, as an emptyDir");
-    is_told("open", "open, on the way, has mode 0777 and group 0", "a mode, with what to do: chmod o-w");
+    is_told("open", "open, on the way, has mode 0777 and group 0",
+            "a mode, with what to do: chmod o-w");
     make("open/own", USER, USER, 0700);
     is_walked("open/own", REFUSED, "own, below root's, 0777");
     make("setgid", 0, VOLUME, 02777);
@@ -117,7 +126,8 @@ static void owners_and_modes(void) {
     make("private", 0, USER, 02775);
     is_walked("private", TAKEN, "root's with the user's own group, 2775");
     make("assigned", 0, 0, 02775);
-    is_walked("assigned", TAKEN, "root's with group 0, 2775, as OpenShift mounts a volume for a user it has chosen");
+    is_walked("assigned", TAKEN,
+              "root's with group 0, 2775, as OpenShift mounts a volume for a user it has chosen");
     make("zero", USER, 0, 0770);
     is_walked("zero", TAKEN, "group 0, 0770");
     make("wheel", 0, 0, 0775);
@@ -154,7 +164,8 @@ static void by_consent(void) {
 
 /* ---- what a kernel can do to a directory ------------------------------------------ */
 
-/* An access control list that lets another user write, as setfacl(1) makes it. False where there are none. */
+/* An access control list that lets another user write, as setfacl(1) makes it. False where there
+ * are none. */
 static bool let_write(const char *path) {
     const struct {
         uint32_t version;
@@ -162,7 +173,12 @@ static bool let_write(const char *path) {
             uint16_t tag, rights;
             uint32_t id;
         } entry[5];
-    } list = {2, {{1, 7, UINT32_MAX}, {2, 7, OTHER}, {4, 5, UINT32_MAX}, {16, 7, UINT32_MAX}, {32, 5, UINT32_MAX}}};
+    } list = {2,
+              {{1, 7, UINT32_MAX},
+               {2, 7, OTHER},
+               {4, 5, UINT32_MAX},
+               {16, 7, UINT32_MAX},
+               {32, 5, UINT32_MAX}}};
     return setxattr(path, "system.posix_acl_access", &list, sizeof list, 0) == 0;
 }
 
@@ -175,7 +191,8 @@ static void access_lists(void) {
     struct stat st;
     need(stat(in_top("listed"), &st) == 0, "stat");
     is_i64(st.st_mode & 07777, 0775, "an access control list shows in the bits of the group");
-    is_walked("listed", REFUSED, "own, 0775 of its own group, with a list that lets another user write");
+    is_walked("listed", REFUSED,
+              "own, 0775 of its own group, with a list that lets another user write");
     make("unread", 0, 0, 0711);
     make("unread/s", USER, USER, 0700);
     is_walked("unread", TAKEN, "root's, which we may not read");
@@ -221,7 +238,9 @@ static void memory(void) {
     if (got == 6)
         skip(1, "cannot mount a file system here");
     else
-        is_i64(got, TAKEN, "a tmpfs, 0777: refused, but taken where SFID_TRUST_PARENTS names it, or with a sticky bit");
+        is_i64(
+            got, TAKEN,
+            "a tmpfs, 0777: refused, but taken where SFID_TRUST_PARENTS names it, or with a sticky bit");
 }
 
 static void mounted(void) {
@@ -230,7 +249,8 @@ static void mounted(void) {
     make("layered", 0, 0, 0755);
     make("lower", 0, 0, 0755), make("upper", USER, USER, 0755), make("work", 0, 0, 0755);
     snprintf(options, sizeof options, "lowerdir=%s,upperdir=%s,", in_top("lower"), in_top("upper"));
-    snprintf(options + strlen(options), sizeof options - strlen(options), "workdir=%s", in_top("work"));
+    snprintf(options + strlen(options), sizeof options - strlen(options), "workdir=%s",
+             in_top("work"));
     const int got = status_of(spawn(mounts, options));
     if (got == 6) {
         skip(1, "cannot mount a file system here");
@@ -288,8 +308,9 @@ static void links(void) {
     struct sfid__error err;
     const char *name;
     errno = 0;
-    ok(sfid__trust_parent(in_top("loop/s"), false, &name, &err) < 0 && err.code == 0 && errno == ELOOP, "a link to itself: %s",
-       strerror(errno));
+    ok(sfid__trust_parent(in_top("loop/s"), false, &name, &err) < 0 && err.code == 0 &&
+           errno == ELOOP,
+       "a link to itself: %s", strerror(errno));
     char last[32] = "roots", next[32];
     for (int i = 0; i <= 40; i++) {
         snprintf(next, sizeof next, "chain-%d", i);
@@ -299,16 +320,19 @@ static void links(void) {
     const int fd = sfid__trust_parent(in_top("chain-39/s"), false, &name, &err);
     ok(fd >= 0, "forty links");
     close(fd);
-    ok(sfid__trust_parent(in_top("chain-40/s"), false, &name, &err) < 0 && errno == ELOOP, "and no more");
+    ok(sfid__trust_parent(in_top("chain-40/s"), false, &name, &err) < 0 && errno == ELOOP,
+       "and no more");
     char *path = malloc(PATH_MAX + 10);
     need(path != NULL, "no memory");
     memset(path, '/', PATH_MAX + 9);
     path[PATH_MAX + 9] = '\0';
-    ok(sfid__trust_parent(path, false, &name, &err) < 0 && errno == ENAMETOOLONG, "a path of PATH_MAX");
+    ok(sfid__trust_parent(path, false, &name, &err) < 0 && errno == ENAMETOOLONG,
+       "a path of PATH_MAX");
     free(path);
     char longest[4700];
     snprintf(longest, sizeof longest, "%s/%0*d/s", top, NAME_MAX + 1, 7);
-    ok(sfid__trust_parent(longest, false, &name, &err) < 0 && errno == ENAMETOOLONG, "a name of more than NAME_MAX");
+    ok(sfid__trust_parent(longest, false, &name, &err) < 0 && errno == ENAMETOOLONG,
+       "a name of more than NAME_MAX");
 }
 
 /* ---- changes ----------------------------------------------------------------- */
@@ -346,15 +370,17 @@ static void renamed(void) {
             continue;
         }
         need(fstat(fd, &st) == 0, "fstat");
-        const bool one = (st.st_ino == a.st_ino && st.st_dev == a.st_dev) || (st.st_ino == b.st_ino && st.st_dev == b.st_dev);
+        const bool one = (st.st_ino == a.st_ino && st.st_dev == a.st_dev) ||
+                         (st.st_ino == b.st_ino && st.st_dev == b.st_dev);
         ends += one;
         wrong += !one;
         close(fd);
     }
     atomic_store(&stop, 1);
     pthread_join(thread, NULL);
-    ok(ends > 0 && wrong == 0, "a name that changes: each walk ends in one of the two directories (%u), or finds none (%u)", ends,
-       gone);
+    ok(ends > 0 && wrong == 0,
+       "a name that changes: each walk ends in one of the two directories (%u), or finds none (%u)",
+       ends, gone);
 }
 
 /* ---- files ------------------------------------------------------------------- */
@@ -371,8 +397,9 @@ static int opens(void *path) {
 
 static void make_file(const char *name, uid_t owner, gid_t group, mode_t mode) {
     const int fd = open(in_top(name), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
-    need(fd >= 0 && write(fd, "p", 1) == 1 && fchown(fd, owner, group) == 0 && fchmod(fd, mode) == 0, "%s: %s", name,
-         strerror(errno));
+    need(fd >= 0 && write(fd, "p", 1) == 1 && fchown(fd, owner, group) == 0 &&
+             fchmod(fd, mode) == 0,
+         "%s: %s", name, strerror(errno));
     close(fd);
 }
 
@@ -404,11 +431,14 @@ static void files(void) {
     is_read("own/link-to-good", TAKEN, "behind a link");
     make_link("own/link-to-open", "open/good", USER);
     is_read("own/link-to-open", REFUSED, "behind a link into 0777");
-    /* As Kubernetes has secrets: each name is a link to ..data/NAME, and that a link to a directory with a date. */
+    /* As Kubernetes has secrets: each name is a link to ..data/NAME, and that a link to a directory
+     * with a date. */
     make("secret", 0, USER, 01777);
     make("secret/..2026", 0, USER, 0755);
     make_file("secret/..2026/password", 0, USER, 0440);
-    need(symlink("..2026", in_top("secret/..data")) == 0 && symlink("..data/password", in_top("secret/password")) == 0, "no links");
+    need(symlink("..2026", in_top("secret/..data")) == 0 &&
+             symlink("..data/password", in_top("secret/password")) == 0,
+         "no links");
     is_read("secret/password", TAKEN, "a secret in a volume");
     is_read("own/none", CANNOT, "missing");
     char list[4400];
@@ -425,7 +455,8 @@ static void own_files(void) {
     const int fd = open(in_top("own/roots"), O_RDONLY | O_CLOEXEC);
     snprintf(path, sizeof path, "/dev/fd/%d", fd);
     int again = sfid__trust_open(path, &err);
-    ok(again >= 0 && read(again, &byte, 1) == 1 && byte == 'p', "a file that is open already, by %s", path);
+    ok(again >= 0 && read(again, &byte, 1) == 1 && byte == 'p',
+       "a file that is open already, by %s", path);
     close(again), close(fd);
     need(chdir(top) == 0, "chdir");
     make_file("roots/file", 0, 0, 0600);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* turns.c - which berth has the next turn: by time, behind doubt, and within what may hang at one time. No thread is needed. */
+/* turns.c - which berth has the next turn: by time, behind doubt, and within what may hang at one
+ * time. No thread is needed. */
 #include "lease/turns.h"
 
 #include "support/tap.h"
@@ -104,7 +105,8 @@ static void groups(void) {
     sfid__turns_wait(&t, &berth[0], 3);
     berth[2].child = &berth[3]; /* as in a copy of a parent's */
     enter(2, true, ONE, 4);
-    is_i64(next_of(5), 2, "groups: it has gone on to another server, which failed, and the first is not in doubt");
+    is_i64(next_of(5), 2,
+           "groups: it has gone on to another server, which failed, and the first is not in doubt");
     is_i64(next_of(5), 1, "groups: then those of the other one");
     is_i64(next_of(5), 0, "groups: by their times");
     enter(0, true, ONE, 1);
@@ -113,7 +115,8 @@ static void groups(void) {
         sfid__turns_end(&t, &berth[0], false, THIRD + i);
         sfid__turns_wait(&t, &berth[0], 5);
     }
-    is_u64(t.groups, MANY, "groups: none is left behind by a berth that goes from server to server");
+    is_u64(t.groups, MANY,
+           "groups: none is left behind by a berth that goes from server to server");
     end();
 }
 
@@ -131,7 +134,8 @@ static void places_of_servers(void) {
     is_i64(begins(9), 4, "places: another one has the third place");
     is_i64(begins(9), -1, "places: there is no fourth one");
     enter(7, true, 0, 1);
-    is_i64(begins(9), -1, "places: not for a berth of no server, either, as long as it waits for one");
+    is_i64(begins(9), -1,
+           "places: not for a berth of no server, either, as long as it waits for one");
     enter(8, false, 0, 9);
     is_i64(begins(9), 8, "places: what needs no server has a turn");
     ends(0, false, 20);
@@ -198,7 +202,8 @@ static void sound_first(void) {
     end();
 }
 
-/* Servers in doubt have turns one after the other, however many berths they have, and however long those have been due. */
+/* Servers in doubt have turns one after the other, however many berths they have, and however long
+ * those have been due. */
 static void doubt_in_turn(void) {
     begin();
     for (int i = 0; i < 60; i++)
@@ -210,7 +215,8 @@ static void doubt_in_turn(void) {
     int wrong = 0;
     for (int i = 0; i < 33; i++) {
         const int n = begins(2000 + i);
-        wrong += n < 0 || t.group[berth[n].at].number != (uint64_t)(i % 11 ? OTHER + i % 11 - 1 : ONE);
+        wrong +=
+            n < 0 || t.group[berth[n].at].number != (uint64_t)(i % 11 ? OTHER + i % 11 - 1 : ONE);
         ends(n, true, 1500);
     }
     is_i64(wrong, 0, "in turn: 11 servers in doubt, one of them with 50 berths");
@@ -261,12 +267,17 @@ static struct renewer renewer[RENEWERS];
 static size_t renewers;
 
 struct table {
-    int64_t sound_s, others_s; /* longest time between two renewals: of the last one, of the others */
+    /* longest time between two renewals: of the last one, of the others */
+    int64_t sound_s, others_s;
 };
 
 static void add(uint64_t group, bool fails, int64_t turn_ms, int64_t period_ms, int64_t due_ms) {
     struct renewer *r = &renewer[renewers++];
-    *r = (struct renewer){.berth = {.remote = true}, .group = group, .fails = fails, .turn_ms = turn_ms, .period_ms = period_ms};
+    *r = (struct renewer){.berth = {.remote = true},
+                          .group = group,
+                          .fails = fails,
+                          .turn_ms = turn_ms,
+                          .period_ms = period_ms};
     need(sfid__turns_grow(&t), "no memory");
     sfid__turns_enter(&t, &r->berth, group, due_ms);
 }
@@ -281,7 +292,9 @@ static void turn_ends(struct renewer *r) {
     const int64_t now_ms = r->over_ms;
     sfid__turns_end(&t, &r->berth, r->fails, r->group);
     if (r->fails) {
-        r->retry_ms = r->retry_ms == 0 ? RETRY_MS : 2 * r->retry_ms > RETRY_MOST_MS ? RETRY_MOST_MS : 2 * r->retry_ms;
+        r->retry_ms = r->retry_ms == 0                  ? RETRY_MS
+                      : 2 * r->retry_ms > RETRY_MOST_MS ? RETRY_MOST_MS
+                                                        : 2 * r->retry_ms;
     } else {
         renewed(r, now_ms);
         r->retry_ms = 0;
@@ -329,13 +342,16 @@ static void start(void) {
     renewers = 0;
 }
 
-/* Servers that all stop answering before one of their generators is due, each with some of these; and one generator of another. */
+/* Servers that all stop answering before one of their generators is due, each with some of these;
+ * and one generator of another. */
 static void dead(int servers, int each, int64_t want_s) {
     start();
     for (int i = 0; i < servers * each; i++)
-        add(1 + (uint64_t)(i % servers), true, TIMEOUT_MS, 10000, 9000 + i * 1000 / (servers * each));
+        add(1 + (uint64_t)(i % servers), true, TIMEOUT_MS, 10000,
+            9000 + i * 1000 / (servers * each));
     add(1000, false, 1, 10000, 10000);
-    is_i64(run(120000).sound_s, want_s, "dead: %d servers of %d generators: one elsewhere is renewed within so many seconds",
+    is_i64(run(120000).sound_s, want_s,
+           "dead: %d servers of %d generators: one elsewhere is renewed within so many seconds",
            servers, each);
 }
 
@@ -346,7 +362,8 @@ static void slow(int64_t turn_ms, int64_t period_s, struct table want) {
         add(1, false, turn_ms, period_s * 1000, i * period_s * 1000 / (RENEWERS - 1));
     add(2, false, 1, period_s * 1000, period_s * 1000 - 100);
     const struct table got = run(5 * (period_s + 60) * 1000);
-    is_i64(got.sound_s, want.sound_s, "slow: %d ms a turn, each %d s: one elsewhere is renewed within so many seconds",
+    is_i64(got.sound_s, want.sound_s,
+           "slow: %d ms a turn, each %d s: one elsewhere is renewed within so many seconds",
            (int)turn_ms, (int)period_s);
     is_i64(got.others_s, want.others_s, "slow: each of the 10,000 within so many");
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where madvise() says that it wipes memory on fork and does nothing, as user-mode emulators do: processes are told apart all
- * the same, a child of fork() has other random bits, a lane's run is in one process only, and a child starts a keeper of its own
- * once its parent is gone.
+ * Where madvise() says that it wipes memory on fork and does nothing, as user-mode emulators do:
+ * processes are told apart all the same, a child of fork() has other random bits, a lane's run is
+ * in one process only, and a child starts a keeper of its own once its parent is gone.
  */
 #include "base/keyed.h"
 #include "base/process.h"
@@ -41,7 +41,9 @@ static struct shared {
 /* ---- the number of a process ------------------------------------------------- */
 
 /* As fork() does it, or without the C library's knowledge. */
-static pid_t split(bool raw) { return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork(); }
+static pid_t split(bool raw) {
+    return raw ? (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0) : fork();
+}
 
 static void numbers(const char *what) {
     sfid__process_prepare();
@@ -63,7 +65,8 @@ static void numbers(const char *what) {
 
 /* ---- random bits --------------------------------------------------------------- */
 
-/* The fork handler takes the key from a child. A child of clone(2) keeps it, but has no positions of its parent's. */
+/* The fork handler takes the key from a child. A child of clone(2) keeps it, but has no positions
+ * of its parent's. */
 static void random_bits(void) {
     unsigned bad = 0, same = 0;
     sfid__keyed_prepare();
@@ -101,7 +104,8 @@ static void lanes(bool raw) {
     o.pid = 1;
     o.layout = &slow;
     o.exhaustion = SFID_FAIL;
-    need(sfid_open(&g, &o) >= 0 && sfid_lane_open(&lane, g) >= 0 && sfid_lane_next(lane) >= 0, "no lane");
+    need(sfid_open(&g, &o) >= 0 && sfid_lane_open(&lane, g) >= 0 && sfid_lane_next(lane) >= 0,
+         "no lane");
     for (int i = 0; i < CHILDREN; i++) {
         const pid_t child = split(raw);
         if (child == 0)
@@ -125,10 +129,15 @@ static bool keeper_is_here(void *g) {
     return sfid_next(g) >= 0 && sfid_status(g, &s) == 0 && s.keeper_here;
 }
 
-/* A thread names itself when it has begun. Before, it may hold a lock of a sanitizer's allocator, and a forked child inherit it. */
-static bool keeper_has_begun(void *g) { return keeper_is_here(g) && threads_named("sfid-keeper") == 1; }
+/* A thread names itself when it has begun. Before, it may hold a lock of a sanitizer's allocator,
+ * and a forked child inherit it. */
+static bool keeper_has_begun(void *g) {
+    return keeper_is_here(g) && threads_named("sfid-keeper") == 1;
+}
 
-static bool child_has_told(void *unused) { return unused == NULL && *(volatile int *)&shared->keeper_here != 1; }
+static bool child_has_told(void *unused) {
+    return unused == NULL && *(volatile int *)&shared->keeper_here != 1;
+}
 
 /* A child does not take its parent's thread for its own: with that gone, it starts one. */
 static void keepers(void) {
@@ -150,7 +159,8 @@ static void keepers(void) {
         const pid_t child = fork();
         if (child == 0) {
             sfid_status_info s;
-            alarm(3 * TAP_WAIT_MS / 1000); /* nobody else ends it, and the test's output would stay open */
+            /* nobody else ends it, and the test's output would stay open */
+            alarm(3 * TAP_WAIT_MS / 1000);
             const pid_t before = getppid(); /* ends once this is told */
             shared->keeper_here = sfid_status(g, &s) == 0 && !s.keeper_here ? 1 : -1;
             while (getppid() == before)
@@ -168,7 +178,8 @@ static void keepers(void) {
     const int status = status_of(parent);
     tap_wait_until(child_has_told, NULL, 2 * TAP_WAIT_MS);
     is_i64(status, -SIGKILL, "a parent leaves a child behind");
-    is_i64(*(volatile int *)&shared->keeper_here, 2, "which finds no keeper of its own, and starts one");
+    is_i64(*(volatile int *)&shared->keeper_here, 2,
+           "which finds no keeper of its own, and starts one");
 }
 
 int main(void) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Every vector of tests/vectors.json both ways, and every refusal: what bindings are held to holds for the library. */
+/* Every vector of tests/vectors.json both ways, and every refusal: what bindings are held to holds
+ * for the library. */
 #include "json.h"
 
 #include <sfid.h>
@@ -23,7 +24,8 @@ static sfid_form form_of(const char *name) {
 
 static sfid_wide number(const char *decimal) {
     sfid_wide v;
-    need(sfid_wide_from_text(SFID_DEC, decimal, strlen(decimal), &v, NULL) >= 0, "vectors: %s is no number", decimal);
+    need(sfid_wide_from_text(SFID_DEC, decimal, strlen(decimal), &v, NULL) >= 0,
+         "vectors: %s is no number", decimal);
     return v;
 }
 
@@ -56,8 +58,9 @@ static bool fields_agree(const struct json *want, const sfid_field *fields, int 
     int i = 0;
     for (const struct json *w = want->first; w; w = w->next, i++) {
         const struct json *shift = w->first->next, *bits = shift->next, *kind = bits->next;
-        if (i >= count || strcmp(fields[i].name, w->first->string) != 0 || fields[i].shift != shift->number ||
-            fields[i].bits != bits->number || strcmp(kinds[fields[i].kind], kind->string) != 0)
+        if (i >= count || strcmp(fields[i].name, w->first->string) != 0 ||
+            fields[i].shift != shift->number || fields[i].bits != bits->number ||
+            strcmp(kinds[fields[i].kind], kind->string) != 0)
             return false;
     }
     return i == count;
@@ -66,7 +69,8 @@ static bool fields_agree(const struct json *want, const sfid_field *fields, int 
 static bool order_agrees(const char *want, const sfid_layout_facts *facts) {
     if (strcmp(want, "time, seq") == 0)
         return facts->processes == 1 && facts->order == SFID_ORDER_PID_SEQ;
-    return strcmp(want, facts->order == SFID_ORDER_SEQ_PID ? "time, seq, pid" : "time, pid, seq") == 0;
+    return strcmp(want, facts->order == SFID_ORDER_SEQ_PID ? "time, seq, pid" : "time, pid, seq") ==
+           0;
 }
 
 static void layout(const struct json *v) {
@@ -74,13 +78,18 @@ static void layout(const struct json *v) {
     sfid_layout l;
     sfid_layout_facts facts;
     sfid_field fields[SFID_LAYOUT_FIELDS];
-    if (!ok(sfid_layout_parse(name, &l) == 0 && sfid_layout_describe(&l, &facts) == 0, "%s is a layout", name))
+    if (!ok(sfid_layout_parse(name, &l) == 0 && sfid_layout_describe(&l, &facts) == 0,
+            "%s is a layout", name))
         return;
-    ok(l.unit_ms == json_i64(v, "unit_ms") && l.epoch_ms == json_i64(v, "epoch_ms"), "%s: unit and epoch", name);
-    ok(fields_agree(json_need(v, "fields"), fields, sfid_layout_fields(&l, fields, SFID_LAYOUT_FIELDS)), "%s: fields", name);
+    ok(l.unit_ms == json_i64(v, "unit_ms") && l.epoch_ms == json_i64(v, "epoch_ms"),
+       "%s: unit and epoch", name);
+    ok(fields_agree(json_need(v, "fields"), fields,
+                    sfid_layout_fields(&l, fields, SFID_LAYOUT_FIELDS)),
+       "%s: fields", name);
     is_i64(facts.last_ms - l.unit_ms, json_i64(v, "last_ms"), "%s: the last tick", name);
-    ok(order_agrees(json_text(v, "order"), &facts) && facts.first_pid == json_u64(v, "first_pid", 99), "%s: order and first pid",
-       name);
+    ok(order_agrees(json_text(v, "order"), &facts) &&
+           facts.first_pid == json_u64(v, "first_pid", 99),
+       "%s: order and first pid", name);
     is_str(facts.name, name, "%s: is told as this", name);
 }
 
@@ -89,50 +98,64 @@ static void wide_layout(const struct json *v) {
     sfid_wide_layout l;
     sfid_wide_facts f;
     sfid_field fields[SFID_LAYOUT_FIELDS];
-    if (!ok(sfid_wide_layout_parse(name, &l) == 0 && sfid_wide_layout_describe(&l, &f) == 0, "%s is a wide layout", name))
+    if (!ok(sfid_wide_layout_parse(name, &l) == 0 && sfid_wide_layout_describe(&l, &f) == 0,
+            "%s is a wide layout", name))
         return;
-    ok(l.epoch_ms == json_i64(v, "epoch_ms") && f.bits == json_i64(v, "bits"), "%s: epoch and bits", name);
-    ok(strcmp(sfid_form_name(f.form), json_text(v, "form")) == 0 && f.width == json_i64(v, "width"), "%s: form", name);
-    ok(fields_agree(json_need(v, "fields"), fields, sfid_wide_layout_fields(&l, fields, SFID_LAYOUT_FIELDS)), "%s: fields", name);
+    ok(l.epoch_ms == json_i64(v, "epoch_ms") && f.bits == json_i64(v, "bits"), "%s: epoch and bits",
+       name);
+    ok(strcmp(sfid_form_name(f.form), json_text(v, "form")) == 0 && f.width == json_i64(v, "width"),
+       "%s: form", name);
+    ok(fields_agree(json_need(v, "fields"), fields,
+                    sfid_wide_layout_fields(&l, fields, SFID_LAYOUT_FIELDS)),
+       "%s: fields", name);
     ok(order_agrees(json_text(v, "order"), &f.facts), "%s: order", name);
 }
 
-static void none_is_missing(const struct json *list, const char *(*name_of)(size_t i), const char *what) {
+static void none_is_missing(const struct json *list, const char *(*name_of)(size_t i),
+                            const char *what) {
     size_t i = 0;
     const struct json *v = list->first;
     for (; name_of(i) && v && strcmp(name_of(i), json_text(v, "name")) == 0; i++)
         v = v->next;
-    ok(name_of(i) == NULL && v == NULL, "%s: the same ones in the same order as the library lists", what);
+    ok(name_of(i) == NULL && v == NULL, "%s: the same ones in the same order as the library lists",
+       what);
 }
 
 /* ---- texts ---------------------------------------------------------------- */
 
-static void narrow_text(sfid_form form, sfid_wide want, const char *text, unsigned width, bool read_only) {
+static void narrow_text(sfid_form form, sfid_wide want, const char *text, unsigned width,
+                        bool read_only) {
     const struct given g = given(form, text);
     char buf[SFID_TEXT_LEN];
     int64_t id = -1;
-    ok(sfid_from_text(form, g.bytes, g.len, &id) == 0 && id >= 0 && want.high == 0 && (uint64_t)id == want.low, "%s %s is read",
-       sfid_form_name(form), text);
+    ok(sfid_from_text(form, g.bytes, g.len, &id) == 0 && id >= 0 && want.high == 0 &&
+           (uint64_t)id == want.low,
+       "%s %s is read", sfid_form_name(form), text);
     if (!read_only)
-        ok(sfid_to_text_padded(form, (int64_t)want.low, width, buf, sizeof buf) == (int)g.len && memcmp(buf, g.bytes, g.len) == 0,
+        ok(sfid_to_text_padded(form, (int64_t)want.low, width, buf, sizeof buf) == (int)g.len &&
+               memcmp(buf, g.bytes, g.len) == 0,
            "%s %s is written", sfid_form_name(form), text);
 }
 
-static void wide_text(sfid_form form, sfid_wide want, const char *text, unsigned width, bool read_only) {
+static void wide_text(sfid_form form, sfid_wide want, const char *text, unsigned width,
+                      bool read_only) {
     const struct given g = given(form, text);
     char buf[SFID_WIDE_TEXT_LEN];
     sfid_wide id = {1, 2};
-    ok(sfid_wide_from_text(form, g.bytes, g.len, &id, NULL) == 0 && sfid_wide_compare(id, want) == 0, "wide %s %s is read",
-       sfid_form_name(form), text);
+    ok(sfid_wide_from_text(form, g.bytes, g.len, &id, NULL) == 0 &&
+           sfid_wide_compare(id, want) == 0,
+       "wide %s %s is read", sfid_form_name(form), text);
     if (!read_only)
-        ok(sfid_wide_to_text(form, want, width, buf, sizeof buf) == (int)g.len && memcmp(buf, g.bytes, g.len) == 0,
+        ok(sfid_wide_to_text(form, want, width, buf, sizeof buf) == (int)g.len &&
+               memcmp(buf, g.bytes, g.len) == 0,
            "wide %s %s is written", sfid_form_name(form), text);
 }
 
 static void text(const struct json *v) {
     const bool wide = json_i64(v, "bits") == 128;
-    (wide ? wide_text : narrow_text)(form_of(json_text(v, "form")), number(json_text(v, "id")), json_text(v, "text"),
-                                     (unsigned)json_u64(v, "width", 0), json_u64(v, "read_only", 0) != 0);
+    (wide ? wide_text : narrow_text)(form_of(json_text(v, "form")), number(json_text(v, "id")),
+                                     json_text(v, "text"), (unsigned)json_u64(v, "width", 0),
+                                     json_u64(v, "read_only", 0) != 0);
 }
 
 /* The texts of an ID: {"base62": "…"}, or {"base62": {"text": "…", "width": N}}. */
@@ -140,7 +163,8 @@ static void texts_of(const struct json *v, sfid_wide id, bool wide) {
     const struct json *texts = json_get(v, "texts");
     for (const struct json *t = texts ? texts->first : NULL; t; t = t->next) {
         const bool plain = t->type == JSON_STRING;
-        (wide ? wide_text : narrow_text)(form_of(t->key), id, plain ? t->string : json_text(t, "text"),
+        (wide ? wide_text : narrow_text)(form_of(t->key), id,
+                                         plain ? t->string : json_text(t, "text"),
                                          plain ? 0 : (unsigned)json_u64(t, "width", 0), false);
     }
 }
@@ -164,29 +188,33 @@ static int64_t days_since_1970(int year, int month, int day) {
 static int64_t moment(const char *text) {
     struct tm tm = {.tm_isdst = 0};
     int ms, end = 0;
-    need(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday, &tm.tm_hour, &tm.tm_min, &tm.tm_sec,
-                &ms, &end) == 7 &&
+    need(sscanf(text, "%4d-%2d-%2dT%2d:%2d:%2d.%3dZ%n", &tm.tm_year, &tm.tm_mon, &tm.tm_mday,
+                &tm.tm_hour, &tm.tm_min, &tm.tm_sec, &ms, &end) == 7 &&
              text[end] == '\0',
          "vectors: %s is no time", text);
     return days_since_1970(tm.tm_year, tm.tm_mon, tm.tm_mday) * 86400000 +
            ((tm.tm_hour * 60 + tm.tm_min) * 60 + tm.tm_sec) * INT64_C(1000) + ms;
 }
 
-static bool parts_agree(const struct json *v, uint64_t tick, uint64_t pid, uint64_t seq, int64_t unix_ms) {
-    return tick == json_u64(v, "tick", ~tick) && pid == json_u64(v, "pid", ~pid) && seq == json_u64(v, "seq", ~seq) &&
-           unix_ms == json_i64(v, "unix_ms") && (json_get(v, "time") == NULL || moment(json_text(v, "time")) == unix_ms);
+static bool parts_agree(const struct json *v, uint64_t tick, uint64_t pid, uint64_t seq,
+                        int64_t unix_ms) {
+    return tick == json_u64(v, "tick", ~tick) && pid == json_u64(v, "pid", ~pid) &&
+           seq == json_u64(v, "seq", ~seq) && unix_ms == json_i64(v, "unix_ms") &&
+           (json_get(v, "time") == NULL || moment(json_text(v, "time")) == unix_ms);
 }
 
 /* Those fields that a vector names have the values it says. */
-static bool named_fields_agree(const struct json *v, sfid_wide id, const sfid_field *fields, int count) {
+static bool named_fields_agree(const struct json *v, sfid_wide id, const sfid_field *fields,
+                               int count) {
     const struct json *want = json_get(v, "fields");
     for (const struct json *w = want ? want->first : NULL; w; w = w->next) {
         bool found = false;
         for (int i = 0; i < count; i++)
             if (strcmp(fields[i].name, w->key) == 0) {
                 const unsigned shift = fields[i].shift;
-                const uint64_t from =
-                    shift >= 64 ? id.high >> (shift - 64) : id.low >> shift | (shift ? id.high << (64 - shift) : 0);
+                const uint64_t from = shift >= 64
+                                          ? id.high >> (shift - 64)
+                                          : id.low >> shift | (shift ? id.high << (64 - shift) : 0);
                 found = (from & ((UINT64_C(1) << fields[i].bits) - 1)) == (uint64_t)w->number;
             }
         if (!found)
@@ -204,10 +232,12 @@ static void narrow_id(const struct json *v, const sfid_layout *l) {
     ok(sfid_from_text(SFID_DEC, decimal, strlen(decimal), &id) == 0 && sfid_parse(l, id, &p) == 0 &&
            parts_agree(v, p.tick, p.pid, p.seq, p.unix_ms),
        "%s %s is taken apart", name, decimal);
-    ok(sfid_compose(l, &p, &back) == 0 && back == id && sfid_tick_at(l, p.unix_ms, &tick) == 0 && tick == p.tick,
+    ok(sfid_compose(l, &p, &back) == 0 && back == id && sfid_tick_at(l, p.unix_ms, &tick) == 0 &&
+           tick == p.tick,
        "%s %s is put together", name, decimal);
     const int count = sfid_layout_fields(l, fields, SFID_LAYOUT_FIELDS);
-    ok(named_fields_agree(v, (sfid_wide){0, (uint64_t)id}, fields, count), "%s %s: fields by name", name, decimal);
+    ok(named_fields_agree(v, (sfid_wide){0, (uint64_t)id}, fields, count), "%s %s: fields by name",
+       name, decimal);
     texts_of(v, (sfid_wide){0, (uint64_t)id}, false);
 }
 
@@ -217,9 +247,11 @@ static void wide_id(const struct json *v, const sfid_wide_layout *l) {
     sfid_wide_parts p = {0, 0, 0, 0, 0};
     const sfid_wide id = number(decimal);
     sfid_wide back = {1, 2};
-    ok(sfid_wide_parse(l, id, &p) == 0 && parts_agree(v, p.tick, p.pid, p.seq, p.unix_ms) && p.random == json_u64(v, "random", 0),
+    ok(sfid_wide_parse(l, id, &p) == 0 && parts_agree(v, p.tick, p.pid, p.seq, p.unix_ms) &&
+           p.random == json_u64(v, "random", 0),
        "%s %s is taken apart", name, decimal);
-    ok(sfid_wide_compose(l, &p, &back) == 0 && sfid_wide_compare(back, id) == 0, "%s %s is put together", name, decimal);
+    ok(sfid_wide_compose(l, &p, &back) == 0 && sfid_wide_compare(back, id) == 0,
+       "%s %s is put together", name, decimal);
     const int count = sfid_wide_layout_fields(l, fields, SFID_LAYOUT_FIELDS);
     ok(named_fields_agree(v, id, fields, count), "%s %s: fields by name", name, decimal);
     texts_of(v, id, true);
@@ -256,7 +288,8 @@ static int refused_call(const struct json *v, const char *call) {
     const int narrow = sfid_layout_parse(name, &l), wide = sfid_wide_layout_parse(name, &w);
     if (strcmp(call, "layout_parse") == 0)
         return narrow == wide ? narrow : 1;
-    const uint64_t tick = json_u64(v, "tick", 0), pid = json_u64(v, "pid", 0), seq = json_u64(v, "seq", 0);
+    const uint64_t tick = json_u64(v, "tick", 0), pid = json_u64(v, "pid", 0),
+                   seq = json_u64(v, "seq", 0);
     const sfid_wide_parts parts = {tick, pid, seq, json_u64(v, "random", 0), 0};
     int64_t id;
     sfid_wide wide_id;
@@ -267,9 +300,11 @@ static int refused_call(const struct json *v, const char *call) {
     if (strcmp(call, "tick_at") == 0 && narrow == 0)
         return sfid_tick_at(&l, json_i64(v, "unix_ms"), &any);
     if (strcmp(call, "compose") == 0)
-        return narrow == 0 ? sfid_compose(&l, &(sfid_parts){tick, pid, seq, 0}, &id) : sfid_wide_compose(&w, &parts, &wide_id);
+        return narrow == 0 ? sfid_compose(&l, &(sfid_parts){tick, pid, seq, 0}, &id)
+                           : sfid_wide_compose(&w, &parts, &wide_id);
     if (strcmp(call, "parse") == 0)
-        return narrow == 0 ? sfid_parse(&l, json_i64(v, "id"), &out) : sfid_wide_parse(&w, number(json_text(v, "id")), &wide_out);
+        return narrow == 0 ? sfid_parse(&l, json_i64(v, "id"), &out)
+                           : sfid_wide_parse(&w, number(json_text(v, "id")), &wide_out);
     bail("vectors: %s is no call", call);
 }
 
@@ -277,13 +312,13 @@ static void refused(const struct json *v) {
     const char *call = json_text(v, "call"), *error = json_text(v, "error");
     size_t at = 999;
     if (strcmp(call, "from_text") == 0) {
-        is_i64(refused_text(v, &at), code_of(error), "%s %s: %s (%s)", json_text(v, "form"), json_text(v, "text"), error,
-               json_text(v, "why"));
+        is_i64(refused_text(v, &at), code_of(error), "%s %s: %s (%s)", json_text(v, "form"),
+               json_text(v, "text"), error, json_text(v, "why"));
         is_u64(at, json_u64(v, "at", 998), "at this place");
     } else {
         const struct json *why = json_get(v, "why"), *layout = json_get(v, "layout");
-        is_i64(refused_call(v, call), code_of(error), "%s %s: %s (%s)", call, layout ? layout->string : "", error,
-               why ? why->string : json_text(v, "text"));
+        is_i64(refused_call(v, call), code_of(error), "%s %s: %s (%s)", call,
+               layout ? layout->string : "", error, why ? why->string : json_text(v, "text"));
     }
 }
 
@@ -292,7 +327,11 @@ int main(void) {
     const struct {
         const char *list;
         void (*run)(const struct json *v);
-    } lists[] = {{"layouts", layout}, {"wide_layouts", wide_layout}, {"ids", id}, {"texts", text}, {"refused", refused}};
+    } lists[] = {{"layouts", layout},
+                 {"wide_layouts", wide_layout},
+                 {"ids", id},
+                 {"texts", text},
+                 {"refused", refused}};
     is_i64(json_i64(all, "format"), 1, "the file's format is known");
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         const struct json *list = json_need(all, lists[i].list);

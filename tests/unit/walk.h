@@ -50,7 +50,8 @@ enum {
     X(LOST_TOKEN, "the token of a lost pid is not shown again") \
     X(BOTH_RENEWED, "of two copies of one owner one is renewed") \
     X(RESTART, "what a restart finds is renewed before anything is claimed") \
-    X(RESUMED, "a copy that notices what it is closes its record, and shows nothing that the other copy has") \
+    X(RESUMED, \
+      "a copy that notices what it is closes its record, and shows nothing that the other copy has") \
     X(STRANGER, "who hears of a stranger closes the record before anything else") \
     X(TOLD, "leased, renewed, lost, leased again are told in that order") \
     X(GIVEN_UP, "nobody gives up who had a pid, or goes on claiming after giving up") \
@@ -144,15 +145,17 @@ struct owner {
     unsigned server;   /* where it takes the master to be */
     uint64_t question; /* number of the one under way; 0: none */
     int64_t sent_ms, leaving_till;
-    uint64_t want;      /* number of the pid wanted: its attempts are one claim */
-    uint64_t move_want; /* the same of the pid wanted in place of a short one; 0: not asked for yet */
+    uint64_t want; /* number of the pid wanted: its attempts are one claim */
+    /* the same of the pid wanted in place of a short one; 0: not asked for yet */
+    uint64_t move_want;
     struct request asked;
     uint64_t lost_token, found_token; /* found: by a restart, and not shown yet */
     uint64_t foreign_token;           /* heard that a stranger has its pid */
     uint64_t answered_nonce;          /* of its last renewal */
     bool is_copy, gated;              /* gated: a copy whose first renewal was not answered */
-    bool notices;                     /* a copy that is going to notice what it is, before it does anything else */
-    uint64_t both_have[2];            /* tokens that the other copy has, too, and may show */
+    /* a copy that is going to notice what it is, before it does anything else */
+    bool notices;
+    uint64_t both_have[2]; /* tokens that the other copy has, too, and may show */
     bool released, gave_up, may_not_give_up, told, lost_told;
     bool asks_first;          /* what it found is open, and its first question has no answer yet */
     bool may_leave;           /* it ended with a lease that was in force */
@@ -168,9 +171,11 @@ struct lease_info {
     uint64_t floor[PIDS];
     uint64_t next_word;
     bool cloned, released;
-    bool strayed;          /* renewed last by a superseded master: the real one does not know its nonce */
+    /* renewed last by a superseded master: the real one does not know its nonce */
+    bool strayed;
     uint64_t shared_nonce; /* both copies have shown it, or will */
-    unsigned holder[PIDS]; /* of two copies the one that the store answered last; OWNERS: none, it was given back */
+    /* of two copies the one that the store answered last; OWNERS: none, it was given back */
+    unsigned holder[PIDS];
 };
 
 /* ---- the store ------------------------------------------------------------- */
@@ -207,13 +212,15 @@ struct walk {
 
     /* What kind of run it is. */
     struct sfid__lease_terms terms;
-    int64_t spread_ms;   /* between the clocks of the servers, and how long a superseded master goes on */
+    /* between the clocks of the servers, and how long a superseded master goes on */
+    int64_t spread_ms;
     int64_t skew_ms;     /* what the store allows for that */
     int64_t max_skew_ms; /* between its clock and an owner's; 0: any */
     int64_t patience_ms, hold_ms;
     unsigned faults;                                        /* bits: the kinds there are */
     unsigned fault_rate, loss_rate, hold_rate, unsure_rate; /* of a thousand */
-    bool vague;                                             /* the store cannot tell when a pid will be free */
+    /* the store cannot tell when a pid will be free */
+    bool vague;
 
     struct server server[2];
     unsigned master;
@@ -257,8 +264,10 @@ static struct {
 /* ---- figures over all runs ------------------------------------------------- */
 
 static struct {
-    uint64_t steps, runs, claims, renewals, releases, answers, lost_messages, late_requests, spoilt, stale_answers;
-    uint64_t epochs, failovers, crashes, restarts, takeovers, pages_lost, copies, copies_found, stops, losses, gone, superseded;
+    uint64_t steps, runs, claims, renewals, releases, answers, lost_messages, late_requests, spoilt,
+        stale_answers;
+    uint64_t epochs, failovers, crashes, restarts, takeovers, pages_lost, copies, copies_found,
+        stops, losses, gone, superseded;
     uint64_t closes, gave_up, drawn, set_back, second_pids, unfit, longest_calm_ms;
     uint64_t left, left_again, succeeded, unasked, shown_again;
     uint64_t noticed, moves, moves_heard, moves_unfit, strangers_met, short_claims;
@@ -285,7 +294,8 @@ static uint64_t fresh(void) {
 }
 
 static void trace(int owner, const char *what, uint64_t a, uint64_t b, uint64_t c, uint64_t d) {
-    paper.trace[paper.traces++ % TRACES] = (struct traced){w.step, w.now, owner, what, {a, b, c, d}};
+    paper.trace[paper.traces++ % TRACES] =
+        (struct traced){w.step, w.now, owner, what, {a, b, c, d}};
 }
 
 /* The first thing that goes wrong ends the walk. */
@@ -304,8 +314,10 @@ static void show_trace(void) {
     const uint64_t from = paper.traces > TRACES ? paper.traces - TRACES : 0;
     for (uint64_t i = from; i < paper.traces; i++) {
         const struct traced *t = &paper.trace[i % TRACES];
-        diag("%6" PRIu64 " %8" PRId64 " ms  owner %2d  %-28s %" PRIx64 " %" PRIx64 " %" PRIx64 " %" PRIx64, t->step, t->now,
-             t->owner, t->what, t->value[0], t->value[1], t->value[2], t->value[3]);
+        diag("%6" PRIu64 " %8" PRId64 " ms  owner %2d  %-28s %" PRIx64 " %" PRIx64 " %" PRIx64
+             " %" PRIx64,
+             t->step, t->now, t->owner, t->what, t->value[0], t->value[1], t->value[2],
+             t->value[3]);
     }
 }
 
@@ -322,7 +334,8 @@ static struct lease_info *lease_info(uint64_t token) {
     return &paper.lease[paper.lease_of[counter]];
 }
 
-/* Of two copies, the one that the store does not know: till it finds out it repeats numbers, and nobody can help that. */
+/* Of two copies, the one that the store does not know: till it finds out it repeats numbers, and
+ * nobody can help that. */
 static bool is_superseded_copy(const struct lease_info *lease, uint64_t pid, unsigned owner) {
     return lease->cloned && lease->holder[pid] != owner;
 }

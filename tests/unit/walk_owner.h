@@ -57,7 +57,8 @@ static void put_message(const struct message *m) {
 static void check_pace(struct owner *o) {
     const int64_t pause = SFID__MIN(w.terms.retry_first_ms, w.terms.poll_least_ms);
     const int64_t price = SFID__MIN(pause, w.terms.first_heartbeat_ms / 8) * 9 / 10;
-    o->sends_allowed_ms = SFID__MIN(o->sends_allowed_ms + w.now - o->last_step_ms, 12 * price) - price;
+    o->sends_allowed_ms =
+        SFID__MIN(o->sends_allowed_ms + w.now - o->last_step_ms, 12 * price) - price;
     o->last_step_ms = w.now;
     if (o->sends_allowed_ms < 0)
         broken(TOO_OFTEN, "owner %u asks more often than each %" PRId64 " ms", place_of(o), price);
@@ -68,11 +69,14 @@ static void check_send(struct owner *o, const struct sfid__lease_action *a) {
     if (o->phase == LEAVING && a->move_token)
         broken(SENT_AFTER_RELEASE, "owner %u wants another pid when it ends", place_of(o));
     if (o->released)
-        broken(releases ? RELEASED_TWICE : SENT_AFTER_RELEASE, "owner %u asks after it gave its pid back", place_of(o));
-    if (releases && (o->page.token != a->token || o->page.pid != a->pid || o->page.open || lease_info(a->token)->released))
+        broken(releases ? RELEASED_TWICE : SENT_AFTER_RELEASE,
+               "owner %u asks after it gave its pid back", place_of(o));
+    if (releases && (o->page.token != a->token || o->page.pid != a->pid || o->page.open ||
+                     lease_info(a->token)->released))
         broken(RELEASED_TWICE, "owner %u releases what it does not hold", place_of(o));
     if (a->token == o->lost_token)
-        broken(LOST_TOKEN, "owner %u shows the token of a pid that it was told is lost", place_of(o));
+        broken(LOST_TOKEN, "owner %u shows the token of a pid that it was told is lost",
+               place_of(o));
     if (o->gave_up && a->kind == SFID__DO_CLAIM)
         broken(GIVEN_UP, "owner %u claims after giving up", place_of(o));
     if (o->found_token && (a->kind == SFID__DO_CLAIM || a->token != o->found_token))
@@ -81,8 +85,10 @@ static void check_send(struct owner *o, const struct sfid__lease_action *a) {
         broken(STRANGER, "owner %u asks on and has not closed its record", place_of(o));
     o->found_token = 0;
     for (unsigned i = 0; i < 2; i++)
-        if (o->both_have[i] && (a->token == o->both_have[i] || a->move_token == o->both_have[i] || (o->gated && o->page.open)))
-            broken(RESUMED, "owner %u shows what the other copy has, or has not closed its record", place_of(o));
+        if (o->both_have[i] && (a->token == o->both_have[i] || a->move_token == o->both_have[i] ||
+                                (o->gated && o->page.open)))
+            broken(RESUMED, "owner %u shows what the other copy has, or has not closed its record",
+                   place_of(o));
     check_pace(o);
 }
 
@@ -97,7 +103,8 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
     }
     bool unheard = false;
     if (a->kind == SFID__DO_RELEASE) {
-        unheard = !w.calm && !o->machine.shown && chance(200); /* whether the store is there at all it asks first */
+        /* whether the store is there at all it asks first */
+        unheard = !w.calm && !o->machine.shown && chance(200);
         o->released = true;
         lease->released = !lease->cloned && !unheard;
         o->page.left = o->page.left && unheard;
@@ -117,20 +124,23 @@ static void send(struct owner *o, const struct sfid__lease_action *a) {
                                 .move_token = a->move_token,
                                 .move_nonce = a->move_nonce,
                                 .host_ms = host_ms(o)};
-    static const char *const does[] = {[SFID__DO_CLAIM] = "claims", [SFID__DO_RENEW] = "renews", [SFID__DO_RELEASE] = "releases"};
+    static const char *const does[] = {
+        [SFID__DO_CLAIM] = "claims", [SFID__DO_RENEW] = "renews", [SFID__DO_RELEASE] = "releases"};
     note(o, does[a->kind], a->pid, a->token, a->nonce, a->next_nonce);
     if (unheard || (!w.calm && (w.now < o->cut_off_till || chance(w.loss_rate)))) {
         figures.lost_messages++;
         return;
     }
-    put_message(&(struct message){.owner = place_of(o),
-                                  .life = o->life,
-                                  .question = o->question,
-                                  .held_till = hold(a->kind == SFID__DO_CLAIM ? 2 * w.hold_rate : w.hold_rate, w.hold_ms),
-                                  .request = o->asked});
+    put_message(&(struct message){
+        .owner = place_of(o),
+        .life = o->life,
+        .question = o->question,
+        .held_till = hold(a->kind == SFID__DO_CLAIM ? 2 * w.hold_rate : w.hold_rate, w.hold_ms),
+        .request = o->asked});
 }
 
-/* Nothing that it sends arrives for a while; and what it had sent arrives rather towards the end of that. */
+/* Nothing that it sends arrives for a while; and what it had sent arrives rather towards the end of
+ * that. */
 static void cut_off(struct owner *o) {
     const uint64_t window = (uint64_t)window_ms();
     o->cut_off_till = w.now + (int64_t)below(window * 5);
@@ -156,14 +166,15 @@ static void adopt(struct owner *o, const struct sfid__lease_action *a) {
     const struct lease_info *lease = lease_info(a->token);
     if (a->pid < w.terms.pid_min || a->pid > w.terms.pid_max || a->limit > lease->granted[a->pid] ||
         a->floor < lease->floor[a->pid] || a->floor > a->limit) {
-        broken(NOT_GRANTED, "owner %u adopts pid %" PRIu64 ", ticks %" PRIu64 " to %" PRIu64, place_of(o), a->pid, a->floor,
-               a->limit);
+        broken(NOT_GRANTED, "owner %u adopts pid %" PRIu64 ", ticks %" PRIu64 " to %" PRIu64,
+               place_of(o), a->pid, a->floor, a->limit);
         return;
     }
     uint64_t word = a->floor * SEQUENCE;
     if (p->there)
         word = SFID__MAX(word, p->pid == a->pid ? p->word : (p->word / SEQUENCE + 1) * SEQUENCE);
-    *p = (struct page){true, true, false, a->pid, a->token, a->nonce, a->next_nonce, a->floor, a->limit, word};
+    *p = (struct page){true,     true,          false,    a->pid,   a->token,
+                       a->nonce, a->next_nonce, a->floor, a->limit, word};
     if (o->is_copy && !lease->cloned)
         o->gated = false; /* a pid of its own */
     if (!w.calm && (w.faults & 1u << CUT_OFF) && chance(100))
@@ -174,9 +185,11 @@ static void adopt(struct owner *o, const struct sfid__lease_action *a) {
 static void extend(struct owner *o, const struct sfid__lease_action *a) {
     struct page *p = &o->page;
     if (a->limit < p->limit)
-        broken(LIMIT_DOWN, "owner %u: from %" PRIu64 " to %" PRIu64, place_of(o), p->limit, a->limit);
+        broken(LIMIT_DOWN, "owner %u: from %" PRIu64 " to %" PRIu64, place_of(o), p->limit,
+               a->limit);
     if (a->token != p->token || a->limit > lease_info(p->token)->granted[p->pid])
-        broken(NOT_GRANTED, "owner %u raises the limit of pid %" PRIu64 " to %" PRIu64, place_of(o), p->pid, a->limit);
+        broken(NOT_GRANTED, "owner %u raises the limit of pid %" PRIu64 " to %" PRIu64, place_of(o),
+               p->pid, a->limit);
     p->limit = a->limit;
     o->gated = false;
     o->answered_nonce = o->asked.next_nonce;
@@ -278,7 +291,8 @@ static void step(struct owner *o, struct sfid__lease_event e) {
         }
         if (out.list[i].kind == SFID__DO_ADOPT && o->asked.kind == SFID__DO_RENEW)
             leave_short(o);
-        if (out.list[i].kind == SFID__DO_ADOPT && !w.calm && (w.faults & 1u << NO_RECORD) && chance(100)) {
+        if (out.list[i].kind == SFID__DO_ADOPT && !w.calm && (w.faults & 1u << NO_RECORD) &&
+            chance(100)) {
             figures.unfit++;
             figures.moves_unfit += o->asked.kind == SFID__DO_RENEW;
             step(o, (struct sfid__lease_event){.kind = SFID__LEASE_UNFIT});
@@ -288,7 +302,9 @@ static void step(struct owner *o, struct sfid__lease_event e) {
         adopts |= out.list[i].kind == SFID__DO_ADOPT;
     }
     if (adopts && !w.broken)
-        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED, .limit = o->page.limit, .sure = !chance(w.unsure_rate)});
+        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_ADOPTED,
+                                           .limit = o->page.limit,
+                                           .sure = !chance(w.unsure_rate)});
 }
 
 /* R13. All that the other copy has is void; a restart finds the record void, too. */
@@ -306,14 +322,16 @@ static void notice(struct owner *o) {
     o->notices = o->phase != UP; /* it died meanwhile: the next one notices it as well */
 }
 
-/* What a process that ends leaves: what it had, if nothing was written of a release; nothing, once its pid is another's. */
+/* What a process that ends leaves: what it had, if nothing was written of a release; nothing, once
+ * its pid is another's. */
 static void leave_again(struct owner *o, const struct reply *r) {
     struct page *p = &o->page;
     if (o->asked.kind == SFID__DO_RELEASE && r->unwritten) {
         p->left = o->may_leave;
         o->released = lease_info(p->token)->released = false;
         figures.left_again += p->left;
-    } else if (o->asked.kind == SFID__DO_RENEW && (r->answer == SFID__LOST || r->answer == SFID__FOREIGN)) {
+    } else if (o->asked.kind == SFID__DO_RENEW &&
+               (r->answer == SFID__LOST || r->answer == SFID__FOREIGN)) {
         p->left = false;
     }
 }
@@ -327,7 +345,8 @@ static void hear(struct owner *o, const struct reply *r) {
     note(o, "hears", r->answer, r->pid, r->floor, r->limit);
     if (o->phase == LEAVING)
         leave_again(o, r);
-    o->hears_lost = (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
+    o->hears_lost =
+        (r->answer == SFID__LOST || r->answer == SFID__FOREIGN) && o->asked.kind == SFID__DO_RENEW;
     if (o->hears_lost && r->answer == SFID__FOREIGN) {
         o->foreign_token = o->page.token;
         figures.strangers_met++;
@@ -349,7 +368,8 @@ static void hear(struct owner *o, const struct reply *r) {
 
 /* ---- a process begins, lives, leaves --------------------------------------- */
 
-/* From its page where that is open; else anew. A child that takes over has the machine as it was at the fork. */
+/* From its page where that is open; else anew. A child that takes over has the machine as it was at
+ * the fork. */
 static void start(struct owner *o, bool takes_over) {
     o->phase = UP;
     o->life = ++w.lives;
@@ -380,24 +400,27 @@ static void start(struct owner *o, bool takes_over) {
     if (!p->there || !p->open || (p->limit <= tick_of(host_ms(o)) && chance(500))) {
         o->want = ++w.wants;
         note(o, "opens", 0, 0, 0, 0);
-        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN, .start = w.terms.pid_min + below(PIDS)});
+        step(o, (struct sfid__lease_event){.kind = SFID__LEASE_OPEN,
+                                           .start = w.terms.pid_min + below(PIDS)});
         return;
     }
-    const bool asks = !takes_over && w.terms.testifies; /* otherwise a lock proves the right to the pid */
+    /* otherwise a lock proves the right to the pid */
+    const bool asks = !takes_over && w.terms.testifies;
     figures.restarts++;
     o->told = o->may_not_give_up = !asks;
     o->asks_first = asks;
     o->found_token = p->token;
     note(o, takes_over ? "takes over" : "goes on", p->pid, p->token, p->nonce, p->next_nonce);
-    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_RESUME,
-                                       .pid = p->pid,
-                                       .limit = p->limit,
-                                       .token = p->token,
-                                       .nonce = p->nonce,
-                                       .next_nonce = p->next_nonce,
-                                       .cold = asks,
-                                       .warm = asks && p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE),
-                                       .start = w.terms.pid_min + below(PIDS)});
+    step(o, (struct sfid__lease_event){
+                .kind = SFID__LEASE_RESUME,
+                .pid = p->pid,
+                .limit = p->limit,
+                .token = p->token,
+                .nonce = p->nonce,
+                .next_nonce = p->next_nonce,
+                .cold = asks,
+                .warm = asks && p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE),
+                .start = w.terms.pid_min + below(PIDS)});
     if (w.terms.testifies && o->phase == UP && o->question == 0)
         broken(RESTART, "owner %u found a lease and asks nobody", place_of(o));
     check_window(o);
@@ -409,21 +432,23 @@ static void leave(struct owner *o) {
     if (o->question)
         hear(o, &(struct reply){.answer = SFID__FAILED});
     note(o, "leaves", p->pid, p->token, p->word, p->limit);
-    p->left = o->may_leave = p->open && w.terms.testifies && o->machine.state == SFID__LEASE_HELD && p->token == o->machine.token &&
+    p->left = o->may_leave = p->open && w.terms.testifies && o->machine.state == SFID__LEASE_HELD &&
+                             p->token == o->machine.token &&
                              p->limit > SFID__MAX(tick_of(host_ms(o)), p->word / SEQUENCE);
     figures.left += p->left;
     p->open = false;
     o->phase = LEAVING;
     o->leaving_till = w.now + 1000;
     figures.closes++;
-    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE, .position = (p->word + SEQUENCE - 1) / SEQUENCE});
+    step(o, (struct sfid__lease_event){.kind = SFID__LEASE_CLOSE,
+                                       .position = (p->word + SEQUENCE - 1) / SEQUENCE});
 }
 
 /* What an ended machine is told by a careless caller changes nothing. */
 static void disturb(struct owner *o) {
-    static const enum sfid__lease_event_kind kinds[] = {SFID__LEASE_OPEN,    SFID__LEASE_RESUME, SFID__LEASE_WAKE,
-                                                        SFID__LEASE_ADOPTED, SFID__LEASE_UNFIT,  SFID__LEASE_COPIED,
-                                                        SFID__LEASE_CLOSE};
+    static const enum sfid__lease_event_kind kinds[] = {
+        SFID__LEASE_OPEN,  SFID__LEASE_RESUME, SFID__LEASE_WAKE, SFID__LEASE_ADOPTED,
+        SFID__LEASE_UNFIT, SFID__LEASE_COPIED, SFID__LEASE_CLOSE};
     const struct page *p = &o->page;
     step(o, (struct sfid__lease_event){.kind = kinds[below(7)],
                                        .pid = p->pid,
@@ -444,7 +469,8 @@ static void live(struct owner *o) {
         o->question = 0;
     } else if (o->question) {
         if (w.now - o->sent_ms > w.patience_ms || (!w.calm && chance(5)))
-            hear(o, &(struct reply){.answer = SFID__FAILED}); /* its time is over, or the connection broke */
+            /* its time is over, or the connection broke */
+            hear(o, &(struct reply){.answer = SFID__FAILED});
     } else if (o->phase == LEAVING) {
         if (!w.calm && chance(300))
             disturb(o);

@@ -31,20 +31,25 @@ static int64_t window_ms(void) { return (int64_t)w.terms.window * UNIT_MS; }
 
 static int64_t first_window_ms(void) { return (int64_t)w.terms.first_window * UNIT_MS; }
 
-static bool is_short(uint64_t pid) { return w.terms.share != 0 && pid % w.terms.share == w.terms.share - 1; }
+static bool is_short(uint64_t pid) {
+    return w.terms.share != 0 && pid % w.terms.share == w.terms.share - 1;
+}
 
-static int64_t window_ms_of(uint64_t pid) { return is_short(pid) ? first_window_ms() : window_ms(); }
+static int64_t window_ms_of(uint64_t pid) {
+    return is_short(pid) ? first_window_ms() : window_ms();
+}
 
 static int64_t clock_of(unsigned server) { return w.now + w.server[server].offset_ms; }
 
 static void begin_epoch(struct server *s, int64_t now) {
-    s->books =
-        (struct books){.there = true,
-                       .incarnation = s->incarnation,
-                       .wait_for = {tick_of(now + window_ms() + w.skew_ms) + 1, tick_of(now + first_window_ms() + w.skew_ms) + 1},
-                       .witness_from = tick_of(now + w.skew_ms) + 1};
+    s->books = (struct books){.there = true,
+                              .incarnation = s->incarnation,
+                              .wait_for = {tick_of(now + window_ms() + w.skew_ms) + 1,
+                                           tick_of(now + first_window_ms() + w.skew_ms) + 1},
+                              .witness_from = tick_of(now + w.skew_ms) + 1};
     figures.epochs++;
-    trace(-1, "new epoch: q, g", s->books.wait_for[0], s->books.witness_from, figures.epochs, (uint64_t)(s - w.server));
+    trace(-1, "new epoch: q, g", s->books.wait_for[0], s->books.witness_from, figures.epochs,
+          (uint64_t)(s - w.server));
 }
 
 /* A request is late when its sender does not wait for it any more. */
@@ -53,8 +58,10 @@ static bool is_late(const struct message *m) {
     return o->life != m->life || o->question != m->question;
 }
 
-static void write_entry(struct books *b, const struct message *m, uint64_t pid, uint64_t limit, uint64_t nonce) {
-    b->entry[pid] = (struct entry){HELD_ENTRY, limit, m->request.token, nonce, 0, is_late(m), false};
+static void write_entry(struct books *b, const struct message *m, uint64_t pid, uint64_t limit,
+                        uint64_t nonce) {
+    b->entry[pid] =
+        (struct entry){HELD_ENTRY, limit, m->request.token, nonce, 0, is_late(m), false};
     struct lease_info *lease = lease_info(m->request.token);
     lease->granted[pid] = SFID__MAX(lease->granted[pid], limit);
 }
@@ -71,23 +78,26 @@ static uint64_t turn_of(const struct request *r, uint64_t pid) {
 
 static bool is_strangers(uint64_t pid) { return w.now < w.stranger_till[pid]; }
 
-/* R6: whatever attempts it took, one pid. Where one before it became free in between, the store itself takes a second. */
+/* R6: whatever attempts it took, one pid. Where one before it became free in between, the store
+ * itself takes a second. */
 static void check_taken(const struct books *b, const struct request *r, uint64_t pid) {
     const uint64_t want = lease_info(r->token)->want;
     for (uint64_t other = 0; other < PIDS; other++) {
         const struct entry *e = &b->entry[other];
         if (other == pid || e->state != HELD_ENTRY || lease_info(e->token)->want != want)
             continue;
-        if (e->token == r->token && (turn_of(r, pid) < turn_of(r, other) || is_strangers(other) || is_short(other)))
+        if (e->token == r->token &&
+            (turn_of(r, pid) < turn_of(r, other) || is_strangers(other) || is_short(other)))
             figures.second_pids++;
         else
-            broken(TWO_TAKEN, "pid %" PRIu64 " was granted to who has pid %" PRIu64 " already", pid, other);
+            broken(TWO_TAKEN, "pid %" PRIu64 " was granted to who has pid %" PRIu64 " already", pid,
+                   other);
     }
 }
 
 /* Whether a pid can be had, and from when on; *soon gets the tick at which it can be. */
-static bool fits(const struct books *b, const struct request *r, uint64_t pid, uint64_t now, uint64_t *floor, uint64_t *limit,
-                 uint64_t *soon) {
+static bool fits(const struct books *b, const struct request *r, uint64_t pid, uint64_t now,
+                 uint64_t *floor, uint64_t *limit, uint64_t *soon) {
     const struct entry *e = &b->entry[pid];
     uint64_t from = b->wait_for[is_short(pid)];
     *floor = now;
@@ -96,7 +106,9 @@ static bool fits(const struct books *b, const struct request *r, uint64_t pid, u
         from = e->limit > 0 ? e->limit - 1 : 0;
     } else if (e->state == HELD_ENTRY && e->token == r->token) {
         *limit = SFID__MAX(*limit, e->limit);
-        *floor = e->limit + 1 > w.terms.first_window ? SFID__MAX(now, e->limit - w.terms.first_window + 1) : now;
+        *floor = e->limit + 1 > w.terms.first_window
+                     ? SFID__MAX(now, e->limit - w.terms.first_window + 1)
+                     : now;
         return *floor < *limit && !is_strangers(pid);
     } else if (e->state == HELD_ENTRY) {
         from = SFID__MAX(e->limit, from);
@@ -110,7 +122,8 @@ static bool fits(const struct books *b, const struct request *r, uint64_t pid, u
 }
 
 /* Of one part, the ordinary or the short pids. *reply is written if there is one; else *soon. */
-static bool claim_of(struct books *b, const struct message *m, bool of_short, int64_t clock, uint64_t *soon, struct reply *reply) {
+static bool claim_of(struct books *b, const struct message *m, bool of_short, int64_t clock,
+                     uint64_t *soon, struct reply *reply) {
     const struct request *r = &m->request;
     const uint64_t width = width_of_range();
     for (uint64_t i = 0; i < width; i++) {
@@ -122,7 +135,8 @@ static bool claim_of(struct books *b, const struct message *m, bool of_short, in
         struct lease_info *lease = lease_info(r->token);
         lease->floor[pid] = lease->granted[pid] ? SFID__MIN(lease->floor[pid], floor) : floor;
         write_entry(b, m, pid, limit, r->nonce);
-        *reply = (struct reply){.answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit};
+        *reply =
+            (struct reply){.answer = SFID__GRANTED, .pid = pid, .floor = floor, .limit = limit};
         return true;
     }
     return false;
@@ -138,14 +152,16 @@ static struct reply claim(struct books *b, const struct message *m, int64_t cloc
         figures.short_claims++;
         return reply;
     }
-    return (struct reply){.answer = SFID__LATER,
-                          .after_ms = w.vague ? 1 : (int64_t)((soon - tick_of(clock)) * UNIT_MS) - clock % UNIT_MS,
-                          .start = w.terms.pid_min + below(width_of_range())};
+    return (struct reply){
+        .answer = SFID__LATER,
+        .after_ms = w.vague ? 1 : (int64_t)((soon - tick_of(clock)) * UNIT_MS) - clock % UNIT_MS,
+        .start = w.terms.pid_min + below(width_of_range())};
 }
 
 /* ---- renew, release -------------------------------------------------------- */
 
-/* A lost answer is no loss: who has neither been copied nor forgotten nor succeeded is known by one of its nonces. */
+/* A lost answer is no loss: who has neither been copied nor forgotten nor succeeded is known by one
+ * of its nonces. */
 static void check_lost(const struct books *b, const struct message *m) {
     const struct entry *e = &b->entry[m->request.pid];
     const struct owner *o = &w.owner[m->owner];
@@ -153,7 +169,8 @@ static void check_lost(const struct books *b, const struct message *m) {
     if (is_late(m) || lease->cloned || lease->strayed || m->request.server != w.master)
         return; /* two masters: neither knows what the other one granted */
     if (m->request.limit != o->page.limit)
-        broken(FALSE_LOST, "owner %u testified for limit %" PRIu64 ", and has %" PRIu64, m->owner, m->request.limit, o->page.limit);
+        broken(FALSE_LOST, "owner %u testified for limit %" PRIu64 ", and has %" PRIu64, m->owner,
+               m->request.limit, o->page.limit);
     if (e->ending) {
         figures.strangers_met++;
     } else if (e->state == NO_ENTRY) {
@@ -163,23 +180,27 @@ static void check_lost(const struct books *b, const struct message *m) {
     } else if (e->late && e->nonce < m->request.nonce) {
         figures.set_back++; /* by a request that came after what it had been given up for */
     } else {
-        broken(FALSE_LOST, "owner %u showed nonces %" PRIx64 " and %" PRIx64 ", the store has %" PRIx64, m->owner, m->request.nonce,
-               m->request.next_nonce, e->nonce);
+        broken(FALSE_LOST,
+               "owner %u showed nonces %" PRIx64 " and %" PRIx64 ", the store has %" PRIx64,
+               m->owner, m->request.nonce, m->request.next_nonce, e->nonce);
     }
 }
 
 static bool is_known(const struct entry *e, const struct request *r) {
-    return e->state == HELD_ENTRY && !e->ending && e->token == r->token && (e->nonce == r->nonce || e->nonce == r->next_nonce);
+    return e->state == HELD_ENTRY && !e->ending && e->token == r->token &&
+           (e->nonce == r->nonce || e->nonce == r->next_nonce);
 }
 
-/* R2: copies made during a question show the same nonces once; from then on only one of them is known. */
+/* R2: copies made during a question show the same nonces once; from then on only one of them is
+ * known. */
 static unsigned check_copies(const struct books *b, const struct message *m) {
     const struct entry *e = &b->entry[m->request.pid];
     const struct lease_info *lease = lease_info(m->request.token);
     if (!lease->cloned || is_late(m) || m->request.next_nonce == lease->shared_nonce)
         return e->renewed;
     if (e->renewed && e->renewed != m->owner + 1)
-        broken(BOTH_RENEWED, "owner %u and its copy %u were both renewed", e->renewed - 1, m->owner);
+        broken(BOTH_RENEWED, "owner %u and its copy %u were both renewed", e->renewed - 1,
+               m->owner);
     return m->owner + 1;
 }
 
@@ -194,13 +215,16 @@ static void write_renewal(struct books *b, const struct message *m, uint64_t lim
     *holder = *holder == OWNERS ? OWNERS : m->owner;
 }
 
-/* An ordinary pid in place of a short one, if there is one. The short one is neither renewed nor given back. */
-static bool move(struct books *b, const struct message *m, uint64_t kept, int64_t clock, struct reply *reply) {
+/* An ordinary pid in place of a short one, if there is one. The short one is neither renewed nor
+ * given back. */
+static bool move(struct books *b, const struct message *m, uint64_t kept, int64_t clock,
+                 struct reply *reply) {
     struct message as_claim = *m;
     uint64_t soon = UINT64_MAX;
     as_claim.request.token = m->request.move_token;
     as_claim.request.nonce = m->request.move_nonce;
-    if (m->request.move_token == 0 || !is_short(m->request.pid) || !claim_of(b, &as_claim, false, clock, &soon, reply))
+    if (m->request.move_token == 0 || !is_short(m->request.pid) ||
+        !claim_of(b, &as_claim, false, clock, &soon, reply))
         return false;
     write_renewal(b, m, kept);
     reply->answer = SFID__SWITCHED;
@@ -215,8 +239,10 @@ static struct reply renew(struct books *b, const struct message *m, int64_t cloc
     if (e->state == NO_ENTRY ? r->limit < b->witness_from : !is_known(e, r)) {
         check_lost(b, m);
         /* Another has the pid inside the holder's window, which must not be used up. */
-        const bool others = e->state == FREE_ENTRY || (e->state != NO_ENTRY && e->token != r->token);
-        return (struct reply){.answer = others && r->limit > tick_of(clock) ? SFID__FOREIGN : SFID__LOST};
+        const bool others =
+            e->state == FREE_ENTRY || (e->state != NO_ENTRY && e->token != r->token);
+        return (struct reply){.answer =
+                                  others && r->limit > tick_of(clock) ? SFID__FOREIGN : SFID__LOST};
     }
     const uint64_t kept = SFID__MAX(r->limit, e->state == HELD_ENTRY ? e->limit : 0);
     if (is_strangers(r->pid)) {
@@ -228,14 +254,18 @@ static struct reply renew(struct books *b, const struct message *m, int64_t cloc
         return reply;
     const uint64_t limit = SFID__MAX(tick_of(clock + window_ms_of(r->pid)), kept);
     write_renewal(b, m, limit);
-    return (struct reply){.answer = SFID__GRANTED, .pid = r->pid, .floor = r->limit, .limit = limit};
+    return (struct reply){
+        .answer = SFID__GRANTED, .pid = r->pid, .floor = r->limit, .limit = limit};
 }
 
 static struct reply release(struct books *b, const struct message *m) {
     const struct request *r = &m->request;
     struct entry *e = &b->entry[r->pid];
-    if (!is_known(e, r)) /* one that is not there is the only LOST of the port: the others may mean that somebody has the pid */
-        return (struct reply){.answer = e->state == NO_ENTRY ? SFID__LOST : SFID__GRANTED, .unwritten = e->state == NO_ENTRY};
+    /* one that is not there is the only LOST of the port: the others may mean that somebody has the
+     * pid */
+    if (!is_known(e, r))
+        return (struct reply){.answer = e->state == NO_ENTRY ? SFID__LOST : SFID__GRANTED,
+                              .unwritten = e->state == NO_ENTRY};
     *e = (struct entry){.state = FREE_ENTRY, .limit = r->position};
     lease_info(r->token)->holder[r->pid] = OWNERS;
     return (struct reply){.answer = SFID__GRANTED};
@@ -246,7 +276,8 @@ static struct reply release(struct books *b, const struct message *m) {
 static bool serves(unsigned server) {
     if (server == w.master)
         return true;
-    return w.old_serves && (w.first_contact == 0 || clock_of(server) <= w.first_contact + w.spread_ms);
+    return w.old_serves &&
+           (w.first_contact == 0 || clock_of(server) <= w.first_contact + w.spread_ms);
 }
 
 static struct reply serve(const struct message *m) {
@@ -254,7 +285,9 @@ static struct reply serve(const struct message *m) {
     struct server *s = &w.server[r->server];
     const int64_t clock = clock_of(r->server);
     if (!serves(r->server) || w.now < w.out_till)
-        return (struct reply){.answer = serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED, .unwritten = !w.refuses};
+        return (struct reply){.answer =
+                                  serves(r->server) && w.refuses ? SFID__REFUSED : SFID__FAILED,
+                              .unwritten = !w.refuses};
     if (w.max_skew_ms && llabs(r->host_ms - clock) > w.max_skew_ms)
         return (struct reply){.answer = SFID__REFUSED, .unwritten = true};
     if (!s->books.there || s->books.incarnation != s->incarnation)

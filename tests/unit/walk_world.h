@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* walk_world.h - what lies between owners and store in the walk, and all that goes wrong with any of them. */
+/* walk_world.h - what lies between owners and store in the walk, and all that goes wrong with any
+ * of them. */
 #ifndef SFID_TESTS_WALK_WORLD_H
 #define SFID_TESTS_WALK_WORLD_H
 
@@ -51,7 +52,8 @@ static void spoil(struct message *m) {
     } else if (r->answer != SFID__GRANTED || m->request.kind == SFID__DO_RELEASE) {
         r->pid = draw_random();
     } else if (m->request.kind == SFID__DO_RENEW) {
-        r->limit = w.terms.reach && chance(500) ? far : m->request.limit - 1 - below(w.terms.window);
+        r->limit =
+            w.terms.reach && chance(500) ? far : m->request.limit - 1 - below(w.terms.window);
         if (chance(200)) {
             r->answer = SFID__LATER;
         } else if (m->request.move_token == 0 && chance(500)) { /* a move that nobody asked for */
@@ -73,8 +75,8 @@ static void answer(const struct message *m) {
     struct message back = *m;
     back.is_reply = true;
     back.reply = serve(m);
-    note(&w.owner[m->owner], is_late(m) ? "is served, too late" : "is served", back.reply.answer, back.reply.pid, back.reply.floor,
-         back.reply.limit);
+    note(&w.owner[m->owner], is_late(m) ? "is served, too late" : "is served", back.reply.answer,
+         back.reply.pid, back.reply.floor, back.reply.limit);
     back.held_till = hold(60, w.patience_ms * 4);
     if (w.calm || !chance(w.loss_rate))
         put_message(&back);
@@ -148,10 +150,12 @@ static void copy(struct owner *o) {
         return;
     if (!notices && (o->machine.state != SFID__LEASE_HELD || lease_info(o->page.token)->cloned))
         return;
-    if (!notices && o->machine.move_token != 0 && o->machine.next_nonce != 0) /* it claims an ordinary pid */
+    /* it claims an ordinary pid */
+    if (!notices && o->machine.move_token != 0 && o->machine.next_nonce != 0)
         return;
     if (!notices)
-        share(o, o->page.token, o->machine.next_nonce == o->answered_nonce ? 0 : o->machine.next_nonce);
+        share(o, o->page.token,
+              o->machine.next_nonce == o->answered_nonce ? 0 : o->machine.next_nonce);
     *second = *o;
     second->notices = notices;
     second->both_have[0] = second->both_have[1] = 0;
@@ -161,7 +165,8 @@ static void copy(struct owner *o) {
     if (chance(500))
         second->phase = DOWN;
     figures.copies++;
-    note(second, "is a copy", place_of(o), o->machine.token, o->machine.nonce, o->machine.next_nonce);
+    note(second, "is a copy", place_of(o), o->machine.token, o->machine.nonce,
+         o->machine.next_nonce);
 }
 
 static void fault_of_owner(enum fault kind) {

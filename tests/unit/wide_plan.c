@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Generators put wide IDs together by shifts and masks of their own: the same that sfid_wide_compose() makes, for the first and
- * the last of each part and for any in between; and for each kind of layout as many positions as its IDs have room for.
+ * Generators put wide IDs together by shifts and masks of their own: the same that
+ * sfid_wide_compose() makes, for the first and the last of each part and for any in between; and
+ * for each kind of layout as many positions as its IDs have room for.
  */
 #include "id/wide_plan.h"
 
@@ -21,14 +22,18 @@ static uint64_t rnd(void) {
 }
 
 /* The first, the last, or any up to max. */
-static uint64_t some(uint64_t max) { return rnd() % 4 == 0 ? 0 : rnd() % 4 == 0 ? max : rnd() & max; }
+static uint64_t some(uint64_t max) {
+    return rnd() % 4 == 0 ? 0 : rnd() % 4 == 0 ? max : rnd() & max;
+}
 
 static bool is_composed(const sfid_wide_layout *l, const struct sfid__wide_plan *plan) {
     const sfid_layout *engine = &plan->engine;
-    const uint64_t tick = some(engine->max_tick), pid = some(engine->max_pid), seq = some(engine->max_seq), any = rnd();
+    const uint64_t tick = some(engine->max_tick), pid = some(engine->max_pid),
+                   seq = some(engine->max_seq), any = rnd();
     const uint64_t worker = plan->by_host ? some(plan->max_pid) : 0;
     struct sfid__wide_frame frame = plan->frame;
-    sfid_wide_parts parts = {.tick = tick, .pid = pid, .seq = seq, .random = any & plan->frame.random};
+    sfid_wide_parts parts = {
+        .tick = tick, .pid = pid, .seq = seq, .random = any & plan->frame.random};
     if (plan->by_host) {
         frame.low |= worker << frame.worker_shift;
         parts.pid = worker;
@@ -44,16 +49,19 @@ static void kind(const char *name) {
     sfid_wide_facts facts;
     struct sfid__wide_plan plan;
     uint64_t wrong = 0;
-    if (sfid_wide_layout_parse(name, &l) < 0 || sfid_wide_layout_describe(&l, &facts) < 0 || sfid__wide_plan(&l, &plan) < 0)
+    if (sfid_wide_layout_parse(name, &l) < 0 || sfid_wide_layout_describe(&l, &facts) < 0 ||
+        sfid__wide_plan(&l, &plan) < 0)
         bail("%s is no wide layout", name);
     for (int i = 0; i < EACH; i++)
         wrong += !is_composed(&l, &plan);
     is_u64(wrong, 0, "%s: put together as sfid_wide_compose() does", name);
     is_u64(plan.frame.random, facts.max_random, "%s: with as many random bits", name);
     if (!plan.by_host)
-        is_u64(facts.facts.fingerprint, sfid__layout_fingerprint(&plan.engine), "%s: the app notes the layout of its engine", name);
+        is_u64(facts.facts.fingerprint, sfid__layout_fingerprint(&plan.engine),
+               "%s: the app notes the layout of its engine", name);
     const uint64_t parts = plan.by_host ? plan.engine.max_pid + 1 : 1;
-    ok(parts * (plan.engine.max_seq + 1) == facts.max_seq + 1 && plan.engine.max_tick <= facts.max_tick,
+    ok(parts * (plan.engine.max_seq + 1) == facts.max_seq + 1 &&
+           plan.engine.max_tick <= facts.max_tick,
        "%s: the engine has its sequence, and no tick above its own", name);
 }
 

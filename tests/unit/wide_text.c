@@ -18,7 +18,10 @@ static const struct {
     {SFID_DEC, {ONES, ONES}, 0, "340282366920938463463374607431768211455"},
     {SFID_DEC, {0, 7}, 39, "000000000000000000000000000000000000007"},
     {SFID_HEX, {0, 0}, 0, "00000000000000000000000000000000"},
-    {SFID_HEX, {UINT64_C(0x0123456789abcdef), UINT64_C(0xfedcba9876543210)}, 0, "0123456789abcdeffedcba9876543210"},
+    {SFID_HEX,
+     {UINT64_C(0x0123456789abcdef), UINT64_C(0xfedcba9876543210)},
+     0,
+     "0123456789abcdeffedcba9876543210"},
     {SFID_HEX, {ONES, ONES}, 0, "ffffffffffffffffffffffffffffffff"},
     {SFID_HEX, {0, 1}, 1, "1"},
     {SFID_HEX, {1, 0}, 1, "10000000000000000"},
@@ -35,7 +38,10 @@ static const struct {
     {SFID_BASE58, {0, ONES}, 1, "jpXCZedGfVQ"},
     {SFID_BASE58, {ONES, ONES}, 0, "YcVfxkQb6JRzqk5kF2tNLv"},
     {SFID_UUID, {0, 0}, 0, "00000000-0000-0000-0000-000000000000"},
-    {SFID_UUID, {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)}, 36, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"},
+    {SFID_UUID,
+     {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)},
+     36,
+     "017f22e2-79b0-7cc3-98c4-dc0c0c07398f"},
     {SFID_UUID, {ONES, ONES}, 0, "ffffffff-ffff-ffff-ffff-ffffffffffff"},
 };
 
@@ -48,10 +54,13 @@ static void both_ways(void) {
         char *exact = malloc(len + 1), *bare = malloc(len); /* for the memory checkers */
         need(exact != NULL && bare != NULL, "out of memory");
         memcpy(bare, pairs[i].text, len);
-        ok(sfid_wide_to_text(pairs[i].form, want, pairs[i].width, exact, len + 1) == (int)len && strcmp(exact, pairs[i].text) == 0,
+        ok(sfid_wide_to_text(pairs[i].form, want, pairs[i].width, exact, len + 1) == (int)len &&
+               strcmp(exact, pairs[i].text) == 0,
            "%s is written where it just fits", pairs[i].text);
-        is_i64(sfid_wide_to_text(pairs[i].form, want, pairs[i].width, exact, len), SFID_EINVAL, "and nowhere smaller");
-        ok(sfid_wide_from_text(pairs[i].form, bare, len, &id, &at) == 0 && sfid_wide_compare(id, want) == 0 && at == 999,
+        is_i64(sfid_wide_to_text(pairs[i].form, want, pairs[i].width, exact, len), SFID_EINVAL,
+               "and nowhere smaller");
+        ok(sfid_wide_from_text(pairs[i].form, bare, len, &id, &at) == 0 &&
+               sfid_wide_compare(id, want) == 0 && at == 999,
            "%s is read", pairs[i].text);
         free(exact);
         free(bare);
@@ -68,9 +77,15 @@ static const struct {
     {SFID_HEX, "FfFfFfFfFfFfFfFf", {0, ONES}},
     {SFID_BASE62, "57NO5HEVlVCa", {0xe, UINT64_C(0x70b05e3000010000)}},
     {SFID_BASE62, "057NO5HEVlVCa", {0xe, UINT64_C(0x70b05e3000010000)}},
-    {SFID_BASE32, "01ARZ3NDEKTSV4RRFFQ69G5FAV", {UINT64_C(0x01563e3ab5d3d676), UINT64_C(0x4c61efb99302bd5b)}},
-    {SFID_BASE32, "oiarz3ndektsv4rrffq69g5fav", {UINT64_C(0x01563e3ab5d3d676), UINT64_C(0x4c61efb99302bd5b)}},
-    {SFID_UUID, "017F22E2-79B0-7CC3-98C4-DC0C0C07398F", {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)}},
+    {SFID_BASE32,
+     "01ARZ3NDEKTSV4RRFFQ69G5FAV",
+     {UINT64_C(0x01563e3ab5d3d676), UINT64_C(0x4c61efb99302bd5b)}},
+    {SFID_BASE32,
+     "oiarz3ndektsv4rrffq69g5fav",
+     {UINT64_C(0x01563e3ab5d3d676), UINT64_C(0x4c61efb99302bd5b)}},
+    {SFID_UUID,
+     "017F22E2-79B0-7CC3-98C4-DC0C0C07398F",
+     {UINT64_C(0x017f22e279b07cc3), UINT64_C(0x98c4dc0c0c07398f)}},
 };
 
 static const struct {
@@ -114,15 +129,18 @@ static const struct {
 static void reading(void) {
     for (size_t i = 0; i < COUNT(also_read); i++) {
         sfid_wide id = {1, 2};
-        ok(sfid_wide_from_text(also_read[i].form, also_read[i].text, strlen(also_read[i].text), &id, NULL) == 0 &&
+        ok(sfid_wide_from_text(also_read[i].form, also_read[i].text, strlen(also_read[i].text), &id,
+                               NULL) == 0 &&
                sfid_wide_compare(id, also_read[i].id) == 0,
            "%s is read", also_read[i].text);
     }
     for (size_t i = 0; i < COUNT(refused); i++) {
         sfid_wide id = {1, 2};
         size_t at = 999;
-        is_i64(sfid_wide_from_text(refused[i].form, refused[i].text, strlen(refused[i].text), &id, &at), refused[i].rc,
-               "%s \"%s\" is refused", sfid_form_name(refused[i].form), refused[i].text);
+        is_i64(sfid_wide_from_text(refused[i].form, refused[i].text, strlen(refused[i].text), &id,
+                                   &at),
+               refused[i].rc, "%s \"%s\" is refused", sfid_form_name(refused[i].form),
+               refused[i].text);
         is_u64(at, refused[i].at, "because of this character");
         ok(id.high == 1 && id.low == 2, "and the result left alone");
     }
@@ -150,7 +168,8 @@ static bool read_rightly(const struct naive_form *f, const char *text, size_t le
                memcmp(back + place + 1, text + place + 1, len - place - 1) == 0;
     /* Refused for its value: then it lies, of so many digits, above the highest number's. */
     return rc == SFID_EOVERFLOW && place == 0 && len == f->wide && at == len - 1 &&
-           naive_text(f->digits, (sfid_wide){ONES, ONES}, len, want) == len && value > naive_value(f->form, f->digits, want[0]);
+           naive_text(f->digits, (sfid_wide){ONES, ONES}, len, want) == len &&
+           value > naive_value(f->form, f->digits, want[0]);
 }
 
 static void every_byte(const struct naive_form *f) {
@@ -163,13 +182,16 @@ static void every_byte(const struct naive_form *f) {
                 text[place] = (char)c;
                 wrong += !read_rightly(f, text, len, place);
             }
-    is_u64(wrong, 0, "%s: each byte at each place is read rightly or refused there", sfid_form_name(f->form));
+    is_u64(wrong, 0, "%s: each byte at each place is read rightly or refused there",
+           sfid_form_name(f->form));
 }
 
 static void beginning_of_a_uuid(void) {
     sfid_wide id;
     size_t at = 99;
-    ok(sfid_wide_from_text(SFID_UUID, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 5, &id, &at) == SFID_EINVAL && at == 5,
+    ok(sfid_wide_from_text(SFID_UUID, "017f22e2-79b0-7cc3-98c4-dc0c0c07398f", 5, &id, &at) ==
+               SFID_EINVAL &&
+           at == 5,
        "of a text that is told to be short, the rest is not looked at");
 }
 
@@ -180,12 +202,15 @@ static void every_byte_of_a_uuid(void) {
             char text[] = "00000000-0000-0000-0000-000000000000", back[SFID_WIDE_TEXT_LEN];
             sfid_wide id = {1, 2};
             size_t at = 999;
-            const bool good = text[place] == '-' ? c == '-' : naive_value(SFID_UUID, "0123456789abcdef", (char)c) >= 0;
+            const bool good = text[place] == '-'
+                                  ? c == '-'
+                                  : naive_value(SFID_UUID, "0123456789abcdef", (char)c) >= 0;
             text[place] = (char)c;
             const int rc = sfid_wide_from_text(SFID_UUID, text, 36, &id, &at);
             text[place] = (char)(c >= 'A' && c <= 'F' ? c + 32 : c);
             if (good)
-                wrong += rc != 0 || sfid_wide_to_text(SFID_UUID, id, 0, back, sizeof back) != 36 || strcmp(back, text) != 0;
+                wrong += rc != 0 || sfid_wide_to_text(SFID_UUID, id, 0, back, sizeof back) != 36 ||
+                         strcmp(back, text) != 0;
             else
                 wrong += rc != SFID_EINVAL || at != place || id.high != 1;
         }
@@ -193,24 +218,27 @@ static void every_byte_of_a_uuid(void) {
 }
 
 static void padding(void) {
-    static const sfid_wide ids[] = {{0, 0}, {0, 1}, {0, 99999999}, {0, 100000000}, {0, ONES}, {1, 0}, {77, 5}, {ONES, ONES}};
+    static const sfid_wide ids[] = {{0, 0},    {0, 1}, {0, 99999999}, {0, 100000000},
+                                    {0, ONES}, {1, 0}, {77, 5},       {ONES, ONES}};
     for (size_t f = 0; f < NAIVE_FORMS; f++) {
         unsigned wrong = 0;
         const sfid_form form = naive_forms[f].form;
         for (size_t i = 0; i < COUNT(ids); i++)
             for (unsigned width = 0; width <= naive_forms[f].wide; width++) {
                 char buf[SFID_WIDE_TEXT_LEN], want[SFID_WIDE_TEXT_LEN];
-                const size_t len = naive_text(naive_forms[f].digits, ids[i], width ? width : naive_forms[f].own_wide, want);
-                wrong += sfid_wide_to_text(form, ids[i], width, buf, sizeof buf) != (int)len || strcmp(buf, want) != 0;
+                const size_t len = naive_text(naive_forms[f].digits, ids[i],
+                                              width ? width : naive_forms[f].own_wide, want);
+                wrong += sfid_wide_to_text(form, ids[i], width, buf, sizeof buf) != (int)len ||
+                         strcmp(buf, want) != 0;
                 memset(buf, '#', sizeof buf);
-                wrong += sfid_wide_to_text(form, ids[i], width, buf, len + 1) != (int)len || strcmp(buf, want) != 0 ||
-                         (len + 1 < sizeof buf && buf[len + 1] != '#');
+                wrong += sfid_wide_to_text(form, ids[i], width, buf, len + 1) != (int)len ||
+                         strcmp(buf, want) != 0 || (len + 1 < sizeof buf && buf[len + 1] != '#');
                 wrong += sfid_wide_to_text(form, ids[i], width, buf, len) != SFID_EINVAL;
             }
         is_u64(wrong, 0, "%s: every width", sfid_form_name(form));
         char buf[64];
-        is_i64(sfid_wide_to_text(form, ids[0], (unsigned)naive_forms[f].wide + 1, buf, sizeof buf), SFID_EINVAL,
-               "%s: no wider than it reads", sfid_form_name(form));
+        is_i64(sfid_wide_to_text(form, ids[0], (unsigned)naive_forms[f].wide + 1, buf, sizeof buf),
+               SFID_EINVAL, "%s: no wider than it reads", sfid_form_name(form));
     }
 }
 
@@ -219,10 +247,14 @@ static void odd_ones(void) {
     const sfid_wide id = {UINT64_C(0x0102030405060708), UINT64_C(0x090a0b0c0d0e0f10)};
     sfid_wide back = {0, 0};
     memset(buf, '#', sizeof buf);
-    ok(sfid_wide_to_text(SFID_BYTES, id, 0, buf, 16) == 16 && memcmp(buf, "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20#", 17) == 0,
+    ok(sfid_wide_to_text(SFID_BYTES, id, 0, buf, 16) == 16 &&
+           memcmp(buf, "\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20#", 17) == 0,
        "bytes are big-endian, and no NUL follows");
-    ok(sfid_wide_from_text(SFID_BYTES, buf, 16, &back, NULL) == 0 && sfid_wide_compare(back, id) == 0, "and are read back");
-    ok(sfid_wide_to_text(SFID_BYTES, id, 0, buf, 15) == SFID_EINVAL && sfid_wide_to_text(SFID_BYTES, id, 8, buf, 40) == SFID_EINVAL,
+    ok(sfid_wide_from_text(SFID_BYTES, buf, 16, &back, NULL) == 0 &&
+           sfid_wide_compare(back, id) == 0,
+       "and are read back");
+    ok(sfid_wide_to_text(SFID_BYTES, id, 0, buf, 15) == SFID_EINVAL &&
+           sfid_wide_to_text(SFID_BYTES, id, 8, buf, 40) == SFID_EINVAL,
        "sixteen of them, no fewer");
     is_i64(sfid_wide_to_text(SFID_UUID, id, 1, buf, 40), SFID_EINVAL, "a UUID has one width");
     ok(sfid_wide_to_text(SFID_DEC, id, 0, NULL, 40) == SFID_EINVAL &&
@@ -232,7 +264,8 @@ static void odd_ones(void) {
 }
 
 static void comparing(void) {
-    static const sfid_wide rising[] = {{0, 0}, {0, 1}, {0, ONES}, {1, 0}, {1, 1}, {ONES, 0}, {ONES, ONES}};
+    static const sfid_wide rising[] = {{0, 0}, {0, 1},    {0, ONES},   {1, 0},
+                                       {1, 1}, {ONES, 0}, {ONES, ONES}};
     unsigned wrong = 0;
     for (int i = 0; i < (int)COUNT(rising); i++)
         for (int j = 0; j < (int)COUNT(rising); j++) {

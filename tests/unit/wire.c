@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * wire.c - where the system refuses to wait for a server, the exchange ends with a sentence and does not ask until its deadline.
- * The program has a poll() of its own, which the library calls instead of the system's.
+ * wire.c - where the system refuses to wait for a server, the exchange ends with a sentence and
+ * does not ask until its deadline. The program has a poll() of its own, which the library calls
+ * instead of the system's.
  */
 #include "support/asker.h"
 
@@ -43,7 +44,8 @@ enum { OFTEN = 1000 };
 
 static void ends(struct sfid__connection *c, const char *what) {
     const int rc = ping_refused(c, ENOMEM, OFTEN);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "cannot wait for the server: Cannot allocate memory"),
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY,
+                   "cannot wait for the server: Cannot allocate memory"),
        "%s: a wait that is refused is told", what);
     is_i64(waits, 1, "%s: and not tried again", what);
     is_i64(socket_fd(), -1, "%s: no socket is left", what);
@@ -57,7 +59,8 @@ static void test_refused(bool tcp, const char *connecting, const char *answer) {
         ends(c, connecting);
     ok(said(ping(c, LONG_MS), "PONG"), "%s: the next exchange is answered", answer);
     ends(c, answer);
-    ok(said(ping_refused(c, EINTR, OFTEN), "PONG"), "%s: a wait that is interrupted goes on", answer);
+    ok(said(ping_refused(c, EINTR, OFTEN), "PONG"), "%s: a wait that is interrupted goes on",
+       answer);
     ok(waits > OFTEN, "%s: each time (%d)", answer, waits);
     end_asking(c, &p);
 }
@@ -72,7 +75,8 @@ static void test_full_queue(void) {
     struct sfid__connection *c = new_connection(p.url);
     const int open_before = entries("/proc/self/fd");
     const int rc = ping_refused(c, ENOSYS, OFTEN);
-    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY, "cannot wait for the server: Function not implemented"),
+    ok(failed_with(rc, SFID_EREDIS, SFID__REPLY_RETRY,
+                   "cannot wait for the server: Function not implemented"),
        "a full queue: a nap that is refused is told");
     is_i64(waits, 1, "a full queue: and not tried again");
     is_i64(entries("/proc/self/fd"), open_before, "a full queue: no socket is left");

@@ -18,7 +18,8 @@ struct found {
     bool good;
 };
 
-/* A child that is stopped for stop_ms, and late by itself for own_ms: of a machine that runs, so that only the notes decide. */
+/* A child that is stopped for stop_ms, and late by itself for own_ms: of a machine that runs, so
+ * that only the notes decide. */
 static struct found judged(int stop_ms, int own_ms) {
     struct found *found = shared_memory(sizeof *found);
     int ready[2];
@@ -31,7 +32,8 @@ static struct found judged(int stop_ms, int own_ms) {
         const int64_t began = tap_now_ms();
         need(write(ready[1], "x", 1) == 1, "the parent is gone");
         /* The stop falls into this: it ends once the stop is over, however late the parent is. */
-        for (int64_t last = began, now; stop_ms && (now = tap_now_ms()) - last < stop_ms; last = now)
+        for (int64_t last = began, now; stop_ms && (now = tap_now_ms()) - last < stop_ms;
+             last = now)
             nap_ms(1);
         do {
             nap_ms(1);
@@ -45,7 +47,8 @@ static struct found judged(int stop_ms, int own_ms) {
     need(read(ready[0], &byte, 1) == 1, "the child is gone");
     if (stop_ms) {
         kill(child, SIGSTOP);
-        need(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status), "the child does not stop");
+        need(waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status),
+             "the child does not stop");
         nap_ms(stop_ms);
         kill(child, SIGCONT);
     }
@@ -89,7 +92,8 @@ static void test_step(enum step step, const char *what) {
     ok(tap_wait_until(is_there, &step, TAP_WAIT_MS), "%s is under way", what);
     const int64_t from = tap_now_ms();
     nap_ms(STOP_MS);
-    const struct took seen = {witness_longest_step_ms(began), 0}, meanwhile = took_since(from), under_way = {meanwhile.stood_ms, 0};
+    const struct took seen = {witness_longest_step_ms(began), 0}, meanwhile = took_since(from),
+                      under_way = {meanwhile.stood_ms, 0};
     lasted(seen, STOP_MS - 20, "%s that takes long is seen while it does", what);
     lasted(under_way, STOP_MS - 20, "%s: and taken off what goes on beside it", what);
     atomic_store(&held, NONE);
