@@ -19,7 +19,9 @@ enum {
     FILES = 256,
     LOCKERS = 12,
     PIECE = 4096,
-    LOOKS = 3 /* what is locked and unlocked between two pieces makes the kernel leave lines out */
+    /* What is locked and unlocked between two pieces makes the kernel leave lines out. */
+    LOOKS = 3,
+    LOOKS_AT_ONE = 12 /* whoever does not find it keeps a pid from others until its window ends */
 };
 
 struct lockers {
@@ -55,13 +57,13 @@ static unsigned read_once(struct lockers *of, FILE *list) {
 }
 
 /* False if the list cannot be read. Nothing may be seen even so. */
-static bool read_locks(struct lockers *of) {
+static bool read_locks(struct lockers *of, int looks) {
     FILE *list = fopen("/proc/locks", "re");
     if (list == NULL)
         return false;
     setvbuf(list, of->piece, _IOFBF, sizeof of->piece);
     unsigned seen = 0;
-    for (int i = 0; i < LOOKS && seen == 0; i++)
+    for (int i = 0; i < looks && seen == 0; i++)
         seen = read_once(of, list);
     const bool whole = seen > 0 || !ferror(list);
     fclose(list);
@@ -73,7 +75,7 @@ long sfid__file_locker(const struct stat *st) {
     if (of == NULL)
         return -1;
     of->file[of->files++] = sfid__file_id(st);
-    const long process = read_locks(of) ? of->process[0] : -1;
+    const long process = read_locks(of, LOOKS_AT_ONE) ? of->process[0] : -1;
     free(of);
     return process;
 }
@@ -107,7 +109,7 @@ void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, ui
     if (of == NULL)
         return;
     add_files(of, dir, prefix, first, last);
-    read_locks(of);
+    read_locks(of, LOOKS);
     for (unsigned i = 0; i < of->files && count < LOCKERS && used + 40 < size; i++) {
         const long process = of->process[i];
         if (process == 0 || is_among(process, of->process, i))
