@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* first_id.cc - one ID in C++17, and what is in it. c++ -std=c++17 first_id.cc $(pkg-config
- * --cflags --libs sfid) */
+/* first_id.cc - an ID in C++17. c++ -std=c++17 first_id.cc $(pkg-config --cflags --libs sfid) */
 #include <iostream>
 #include <sfid.hpp>
 
