@@ -138,7 +138,7 @@ void check_tick(int64_t id, int64_t least) {
 static bool is_kept(const struct process *guest) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && process[i].keeps && process[i].host == guest->host &&
-            pages_met(&process[i], guest))
+            now_ns > process[i].stopped_till + terms.deadline && pages_met(&process[i], guest))
             return true;
     return false;
 }

@@ -112,6 +112,8 @@ static const char *store(void) {
         return pool();
     if (has_kind("mixed"))
         return "redis://server-1:6379?registration=mixed";
+    if (has_kind("auth") && world_store)
+        broken("the kind auth has a URL of its own, and so has the world %s", settings.world);
     if (has_kind("auth"))
         return "redis://fleet@server-1:6379?password_file=/etc/secret";
     return has_kind("ordinal") ? "ordinal:"
