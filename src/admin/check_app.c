@@ -75,7 +75,7 @@ static void check_state(struct sfid__survey *s) {
     char when[SFID__TIME_TEXT] = "";
     if (s->view.known == SFID__APP_UNKNOWN) {
         sfid__survey_cure(
-            s, "if no process of the app is running anywhere: sfid init --app %s --store %.120s",
+            s, "if no process of the app is running anywhere: sfid init --app %s --store %s",
             app->name, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
@@ -84,7 +84,7 @@ static void check_state(struct sfid__survey *s) {
             app->name, (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
     } else if (s->view.known == SFID__APP_BARRED) {
         sfid__survey_cure(
-            s, "end all processes of the app, then: sfid init --upgrade --app %s --store %.120s",
+            s, "end all processes of the app, then: sfid init --upgrade --app %s --store %s",
             app->name, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_ERROR, SFID_ELAYOUT,
@@ -95,7 +95,7 @@ static void check_state(struct sfid__survey *s) {
         sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
         sfid__survey_cure(
             s,
-            "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %.120s",
+            "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %s",
             app->name, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,

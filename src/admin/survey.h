@@ -18,7 +18,7 @@ struct sfid__survey {
     bool denied;          /* a permission is missing */
     void (*each)(void *user, const sfid_finding *finding);
     void *user;
-    char cure[300]; /* of the next finding; "": none */
+    char cure[500]; /* of the next finding; "": none */
 };
 
 /* Prepares the cure of the next finding. */

@@ -65,9 +65,11 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
 /* A zeroed one is fine. */
 void sfid__redis_app_end(struct sfid__redis_app *app);
 
-/* What a message puts behind --store: the URL, or "URL" if it is not known whole. */
+/* What a message puts behind --store: the URL, or "URL" if it is not to be shown whole. */
 static inline const char *sfid__redis_app_url(const struct sfid__redis_app *app) {
-    return app->uri->bare && !strstr(app->shown, "...") ? app->shown : "URL";
+    if (app->uri->bare && !strstr(app->shown, "..."))
+        return app->shown;
+    return app->uri->quoted[0] ? app->uri->quoted : "URL";
 }
 
 static inline bool sfid__redis_app_registers(const struct sfid__redis_app *app) {

@@ -365,6 +365,8 @@ static int read_server(const struct range *r, struct sfid__settings *out, struct
         rc = sfid__fail(
             &why, SFID_EINVAL,
             "the URL has no user; each range needs a user of its own, which exists only on the server that lends it");
+    if (rc == 0)
+        out->uri->quoted[0] = '\0'; /* the range is missing in it */
     out->store_min = (int64_t)r->min;
     out->store_max = (int64_t)r->max;
     return rc < 0 ? sfid__fail(err, rc, "store \"pool:\": range %" PRIu64 "-%" PRIu64 ": %s",

@@ -420,6 +420,13 @@ static int fail_scheme(const char *text, const char *mark, struct sfid__error *e
         "redis+sentinel://host:port,host:port/master or redis+cluster://host:port,host:port");
 }
 
+static void quote(struct sfid__uri *uri, const char *text, size_t len) {
+    const bool secret = uri->password[0] || uri->sentinel_password[0];
+    if (!secret && len + 3 <= sizeof uri->quoted &&
+        strspn(text, SFID__ALNUM "-._~:/?[]@&=%,+*{}") == len)
+        snprintf(uri->quoted, sizeof uri->quoted, "'%s'", text);
+}
+
 int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error *err) {
     char hint[SFID__URI_HINT];
     const size_t len = strnlen(text, LONGEST + 1);
@@ -455,6 +462,7 @@ int sfid__uri_parse(const char *text, struct sfid__uri *out, struct sfid__error 
         r.uri.pid_max = (int32_t)r.pids[1];
     }
     r.uri.bare = r.uri.bare && r.uri.user[0] == '\0' && r.uri.password[0] == '\0';
+    quote(&r.uri, text, len);
     *out = r.uri;
     return 0;
 }

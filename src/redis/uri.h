@@ -17,9 +17,9 @@
  * as parameter; a password as such or as its file.
  *
  * The reader never guesses that a character with a meaning in a URL belongs to
- * a password: an @ may stand once, right before the host. So errors never show
- * the text before it, nor values of parameters except named_hosts, but may show
- * all else.
+ * a password: an @ may stand once, right before the host. So its errors never
+ * show the text before it, nor values of parameters except named_hosts, but may
+ * show all else.
  */
 #ifndef SFID_REDIS_URI_H
 #define SFID_REDIS_URI_H
@@ -28,6 +28,13 @@
 
 #define SFID__URI_TEXT 256
 #define SFID__URI_NODES 16
+
+/*
+ * The URL as it was given, in quotes for a shell: behind --store in a message. A URL with a
+ * password, or with a character that a quote might not hold, is not known so; nor is a longer one,
+ * which would cut the message short.
+ */
+#define SFID__URI_QUOTED 160
 
 /* Can this build speak TLS? */
 #ifdef HAVE_TLS
@@ -69,6 +76,7 @@ struct sfid__uri {
     uint32_t share;                   /* 1: processes of this user on this host have one pid */
     uint32_t idle_close;              /* 1: no connection is kept between heartbeats */
     bool bare;                        /* no user, no password and no parameter but db was given */
+    char quoted[SFID__URI_QUOTED];    /* see there; "": not known */
     bool tls;
     char ca[SFID__URI_TEXT];   /* file or directory of certificates to trust; "": the system's */
     char cert[SFID__URI_TEXT]; /* files of a client certificate and its key; both "": none */

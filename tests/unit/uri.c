@@ -74,6 +74,28 @@ static void test_good(void) {
     }
 }
 
+/* Behind --store in a message. */
+static void test_quoted(void) {
+    static const char ca[] = "rediss://ann@h:1/2?password_file=/run/p&ca=/etc/ca.pem";
+    char url[SFID__URI_QUOTED + 20];
+    if (SFID__TLS && ok(parse(ca) == 0, "%s is read", ca)) {
+        snprintf(url, sizeof url, "'%s'", ca);
+        is_str(uri.quoted, url, "it is shown whole, in quotes");
+    }
+    static const char *const not_shown[] = {
+        "redis://ann:sesame@h", "redis://:sesame@h?timeout=3s", "unix:///run/it's?timeout=3s",
+        "unix:///run/$HOME?timeout=3s", "redis+sentinel://h/m?sentinel_password=sesame"};
+    for (size_t i = 0; i < COUNT(not_shown); i++)
+        if (ok(parse(not_shown[i]) == 0, "%s is read", not_shown[i]))
+            is_str(uri.quoted, "", "it is not shown");
+    const int room =
+        SFID__URI_QUOTED - 3 - (int)strlen("redis://h?client_name=&idle=keep&timeout=");
+    snprintf(url, sizeof url, "redis://h?client_name=%0*d&idle=keep&timeout=30s", room - 3, 0);
+    ok(parse(url) == 0 && strlen(uri.quoted) + 1 == SFID__URI_QUOTED, "the longest that is");
+    snprintf(url, sizeof url, "redis://h?client_name=%0*d&idle=keep&timeout=30ms", room - 3, 0);
+    ok(parse(url) == 0 && uri.quoted[0] == '\0', "one byte more, and it is not");
+}
+
 static void test_parameters(void) {
     ok(parse("redis://h") == 0 && uri.connect_timeout_ms == 1000 && uri.timeout_ms == 2000 &&
            uri.client_name[0] == '\0' && uri.registration == SFID__REGISTRATION_ON &&
@@ -403,6 +425,7 @@ static void test_room(void) {
 
 int main(void) {
     test_good();
+    test_quoted();
     test_parameters();
     test_files();
     test_several();
