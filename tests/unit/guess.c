@@ -208,6 +208,20 @@ static void make_both(const sfid_layout *l, uint64_t busy_seq) {
     }
 }
 
+/* Few IDs far from the others are strays, more of them a group: no number lies between. */
+static void strays_or_group(void) {
+    const sfid_layout one = layout_of("sfid", SFID_EPOCH_MS),
+                      two = layout_of("discord", INT64_C(1420070400000));
+    for (size_t more = 40; more <= 60; more++) {
+        ids.count = 0;
+        make(&one, NOW - HOUR, 1000, 1000 - more, FEW);
+        make(&two, NOW - HOUR, 1000, more, FEW);
+        ask_of((const size_t[]){500}, 1);
+        ok(strstr(got.said, "two groups far apart") || strstr(got.out, " lie far from the others"),
+           "%zu of 1000 that lie far from the others are told: %s", more, got.said);
+    }
+}
+
 /* One layout whose processes have two habits is not taken for two layouts. */
 static void processes_of_two_habits(void) {
     static const size_t alike[] = {400, 600}, each[] = {400, 601};
@@ -380,6 +394,7 @@ int main(void) {
     mixtures();
     overlaps();
     processes_of_two_habits();
+    strays_or_group();
     discord();
     epochs();
     habits_of_makers();
