@@ -152,6 +152,30 @@ static void few_ids(void) {
         }
 }
 
+/* If pids and sequences are random, no IDs show where the time ends: only an epoch that somebody
+ * chose tells. */
+static void random_low_bits(void) {
+    static const size_t counts[] = {20, 100, 300, 1000, 2000};
+    static const int64_t steps[] = {1000, 100000};
+    for (int round = 0; round <= 1; round++) {
+        begin_rows();
+        for (size_t s = 0; s < COUNT(shapes); s++)
+            for (size_t n = 0; n < COUNT(counts) * COUNT(steps); n++) {
+                const int64_t odd = round ? 0 : 5 * DAY + 1234567;
+                const sfid_layout l = layout_of(shapes[s], half_year(4 + 2 * (int)n) + odd);
+                const int64_t step = steps[n % COUNT(steps)];
+                ids.count = 0;
+                make(&l, NOW - 20 * DAY - 2000 * step, step, counts[n / COUNT(steps)], FEW);
+                for (size_t i = 0; i < ids.count; i++)
+                    ids.id[i] ^= rnd(UINT64_C(1) << l.time_shift);
+                ask(1, 0, true);
+                row(&l, 5000, "%s, %zu IDs, low bits random, %s epoch, 1 known", shapes[s],
+                    ids.count, round ? "round" : "odd");
+            }
+        end_rows("random low bits", round ? 98 : 0, round ? 98 : 0);
+    }
+}
+
 static void no_layout(void) {
     static const size_t counts[] = {1, 2, 10, 100, 1000};
     begin_rows();
@@ -399,6 +423,7 @@ int main(void) {
     epochs();
     habits_of_makers();
     few_ids();
+    random_low_bits();
     no_layout();
     return done_testing();
 }
