@@ -33,7 +33,7 @@ void body_leave_strays(struct body *body) {
 
 size_t body_find_gap(const struct body *body) {
     enum { ENOUGH = 16 };
-    const size_t least = body->count / 20 + 2;
+    const size_t strays = body->count / 20, least = strays > 0 ? strays + 1 : 2;
     for (size_t i = least; body->count >= ENOUGH && i <= body->count - least; i++)
         if (distance(body->id[i - 1], body->id[i]) >
             distance(body->id[0], body->id[body->count - 1]) / 2)

@@ -44,6 +44,7 @@ struct family {
     bool possible;
     /* how much better than chance it explains the IDs: random ones do as well once in 2^bits */
     double bits;
+    double epoch_bits, field_bits; /* what its epoch adds to them; what pids and sequences tell */
     size_t ids;
     unsigned pids;
     double seq_mean;

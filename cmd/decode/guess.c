@@ -21,31 +21,11 @@
 #include <stdarg.h>
 #include <stdio.h>
 
-/* What counts as evidence, in bits: a thousand to one against chance, a hundred to one against
- * another family. */
+/* What counts as evidence against chance, in bits: a thousand to one. */
 #define AGAINST_CHANCE 10
-#define AGAINST_OTHERS 7
 #define FAR_BEHIND 16 /* not worth a line */
 
 /* ---- ranking -------------------------------------------------------------------- */
-
-/* Judges all families. Returns how many are possible, the best first. */
-static size_t rank(struct guess *guess, bool wide, const struct body *body,
-                   size_t order[GUESS_LAYOUTS]) {
-    size_t n = 0;
-    for (size_t i = 0; i < guess->families; i++) {
-        if (guess->family[i].wide != wide)
-            continue;
-        guess_judge(guess, i, body->id, body->count);
-        if (!guess->family[i].possible)
-            continue;
-        size_t at = n++;
-        for (; at > 0 && guess->family[order[at - 1]].bits < guess->family[i].bits; at--)
-            order[at] = order[at - 1];
-        order[at] = i;
-    }
-    return n;
-}
 
 /* Known times may be off by the time that a row takes to be written. More is allowed only if
  * nothing fits. */
@@ -55,7 +35,7 @@ static size_t rank_all(struct guess *guess, bool wide, const struct body *body,
     size_t n = 0;
     for (size_t i = 0; i < (guess->knowns ? COUNT_OF(slacks) : 1) && n == 0; i++) {
         guess->slack = slacks[i];
-        n = rank(guess, wide, body, order);
+        n = guess_rank(guess, wide, body->id, body->count, order);
     }
     return n;
 }
@@ -309,7 +289,8 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
         return false;
     }
     size_t tie = 1;
-    while (tie < n && guess->family[order[tie]].bits > best->bits - AGAINST_OTHERS)
+    const double margin = guess_shows_end(best) ? AGAINST_OTHERS : AGAINST_CHANCE;
+    while (tie < n && guess->family[order[tie]].bits > best->bits - margin)
         tie++;
     if (tie == 1)
         return true;

@@ -84,9 +84,9 @@ static double decimal_bits(uint64_t id, unsigned zeros) {
 
 /* Each pid of a lowest field counts once: one machine has the same in all its IDs. Pid 0 is nothing
  * special. */
-static void weigh_pid(struct rounded *r, uint64_t id, unsigned lost) {
-    const uint64_t pid = (id & ((UINT64_C(1) << r->low_bits) - 1)) >> lost, bit = UINT64_C(1)
-                                                                                  << pid % 64;
+static void weigh_pid(struct rounded *r, uint64_t id, unsigned lost, unsigned low_bits) {
+    const uint64_t pid = (id & ((UINT64_C(1) << low_bits) - 1)) >> lost, bit = UINT64_C(1)
+                                                                               << pid % 64;
     uint64_t *seen = &r->seen[pid / 64 % COUNT_OF(r->seen)];
     if (pid != 0 && !(*seen & bit))
         r->bits[ROUNDED_BINARY] += lost;
@@ -101,7 +101,9 @@ static void weigh_binary(struct rounded *r, uint64_t id, unsigned lost) {
         return;
     r->even |= !odd;
     if (r->low_pid)
-        weigh_pid(r, id, lost);
+        weigh_pid(r, id, lost, r->low_bits);
+    else if (odd && r->low_bits == 64) /* of no known layout: these may be pids as well */
+        weigh_pid(r, id, lost, 16);
     else if (odd)
         r->bits[ROUNDED_BINARY] += lost;
 }

@@ -205,10 +205,76 @@ void guess_judge(struct guess *guess, size_t index, const sfid_wide *id, size_t 
     family->newest = r.newest;
     family->span = r.tick[count - 1] - r.tick[0] + 1;
     family->still = r.changing ? (unsigned)__builtin_ctzll(r.changing) : 0;
-    const double batches = judge_batches(family, &r),
-                 alone = judge_span(family, &r) + judge_fields(family, &r);
-    family->bits = guess_epoch(guess, family, &family->possible) +
-                   (double)family->fixed_bits * (double)count + larger(batches, alone) - 1;
+    const double batches = judge_batches(family, &r);
+    family->epoch_bits = guess_epoch(guess, family, &family->possible);
+    family->field_bits = judge_fields(family, &r); /* it sorts them */
+    const double alone = judge_span(family, &r) + family->field_bits;
+    family->bits = family->epoch_bits + (double)family->fixed_bits * (double)count +
+                   larger(batches, alone) - 1;
+}
+
+/* ---- ranking ------------------------------------------------------------------ */
+
+/* So far apart are families whose low bits tell nothing: up to 60 bits were measured. */
+#define NOISE 80
+
+/* Puts the best first. */
+static void sort_families(const struct guess *guess, size_t order[GUESS_LAYOUTS], size_t n) {
+    for (size_t i = 1; i < n; i++) {
+        const size_t moved = order[i];
+        size_t at = i;
+        for (; at > 0 && guess->family[order[at - 1]].bits < guess->family[moved].bits; at--)
+            order[at] = order[at - 1];
+        order[at] = moved;
+    }
+}
+
+static double bits_of_ids(const struct family *family) { return family->bits - family->epoch_bits; }
+
+bool guess_shows_end(const struct family *family) {
+    return family->wide || family->ids == 1 || family->field_bits >= AGAINST_OTHERS;
+}
+
+/*
+ * If pids and sequences look random, nothing shows where the time ends: a clock
+ * that ticks slower, with more bits below, makes the same IDs. What is left
+ * between such families is noise, so their epochs alone tell them apart.
+ */
+static void level(struct guess *guess, size_t order[GUESS_LAYOUTS], size_t n) {
+    const struct family *best = &guess->family[order[0]];
+    const double most = bits_of_ids(best);
+    double least = most;
+    if (guess_shows_end(best))
+        return;
+    for (int pass = 0; pass < 2; pass++)
+        for (size_t i = 0; i < n; i++) {
+            struct family *family = &guess->family[order[i]];
+            const double bits = bits_of_ids(family);
+            if (bits < most - NOISE)
+                continue;
+            if (pass == 0)
+                least = bits < least ? bits : least;
+            else
+                family->bits = least + family->epoch_bits;
+        }
+    sort_families(guess, order, n);
+}
+
+size_t guess_rank(struct guess *guess, bool wide, const sfid_wide *id, size_t count,
+                  size_t order[GUESS_LAYOUTS]) {
+    size_t n = 0;
+    for (size_t i = 0; i < guess->families; i++) {
+        if (guess->family[i].wide != wide)
+            continue;
+        guess_judge(guess, i, id, count);
+        if (!guess->family[i].possible)
+            continue;
+        order[n++] = i;
+    }
+    sort_families(guess, order, n);
+    if (n > 0)
+        level(guess, order, n);
+    return n;
 }
 
 /* ---- the sample ------------------------------------------------------------------ */

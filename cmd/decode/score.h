@@ -27,4 +27,14 @@ void guess_sort(struct sample *sample, const struct known *known, size_t knowns)
 /* Judges one family by sorted IDs. */
 void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
 
+/* What counts as evidence against another family, in bits: a hundred to one. */
+#define AGAINST_OTHERS 7
+
+/* Returns whether pids and sequences are so regular that they show where the time ends. */
+bool guess_shows_end(const struct family *family);
+
+/* Judges all families of one width. Returns how many are possible, the best first. */
+size_t guess_rank(struct guess *guess, bool wide, const sfid_wide *id, size_t count,
+                  size_t order[GUESS_LAYOUTS]);
+
 #endif

@@ -152,6 +152,30 @@ static void few_ids(void) {
         }
 }
 
+/* If pids and sequences are random, no IDs show where the time ends: only an epoch that somebody
+ * chose tells. */
+static void random_low_bits(void) {
+    static const size_t counts[] = {20, 100, 300, 1000, 2000};
+    static const int64_t steps[] = {1000, 100000};
+    for (int round = 0; round <= 1; round++) {
+        begin_rows();
+        for (size_t s = 0; s < COUNT(shapes); s++)
+            for (size_t n = 0; n < COUNT(counts) * COUNT(steps); n++) {
+                const int64_t odd = round ? 0 : 5 * DAY + 1234567;
+                const sfid_layout l = layout_of(shapes[s], half_year(4 + 2 * (int)n) + odd);
+                const int64_t step = steps[n % COUNT(steps)];
+                ids.count = 0;
+                make(&l, NOW - 20 * DAY - 2000 * step, step, counts[n / COUNT(steps)], FEW);
+                for (size_t i = 0; i < ids.count; i++)
+                    ids.id[i] ^= rnd(UINT64_C(1) << l.time_shift);
+                ask(1, 0, true);
+                row(&l, 5000, "%s, %zu IDs, low bits random, %s epoch, 1 known", shapes[s],
+                    ids.count, round ? "round" : "odd");
+            }
+        end_rows("random low bits", round ? 98 : 0, round ? 98 : 0);
+    }
+}
+
 static void no_layout(void) {
     static const size_t counts[] = {1, 2, 10, 100, 1000};
     begin_rows();
@@ -205,6 +229,20 @@ static void make_both(const sfid_layout *l, uint64_t busy_seq) {
         ids.ms[ids.count] = ms;
         ids.id[ids.count++] =
             i % 2 ? compose(l, ms, rnd(4), rnd(busy_seq)) : compose(l, ms, 4 + rnd(28), 0);
+    }
+}
+
+/* Few IDs far from the others are strays, more of them a group: no number lies between. */
+static void strays_or_group(void) {
+    const sfid_layout one = layout_of("sfid", SFID_EPOCH_MS),
+                      two = layout_of("discord", INT64_C(1420070400000));
+    for (size_t more = 40; more <= 60; more++) {
+        ids.count = 0;
+        make(&one, NOW - HOUR, 1000, 1000 - more, FEW);
+        make(&two, NOW - HOUR, 1000, more, FEW);
+        ask_of((const size_t[]){500}, 1);
+        ok(strstr(got.said, "two groups far apart") || strstr(got.out, " lie far from the others"),
+           "%zu of 1000 that lie far from the others are told: %s", more, got.said);
     }
 }
 
@@ -380,10 +418,12 @@ int main(void) {
     mixtures();
     overlaps();
     processes_of_two_habits();
+    strays_or_group();
     discord();
     epochs();
     habits_of_makers();
     few_ids();
+    random_low_bits();
     no_layout();
     return done_testing();
 }
