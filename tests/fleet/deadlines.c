@@ -19,8 +19,8 @@
  * others beside it. */
 enum { SYNC_MS = 300, AFTER_MS = 1000 };
 
-/* Of the command: sysexits.h. */
-enum { STATUS_UNAVAILABLE = 69, STATUS_LATER = 75 };
+/* Of the command: sysexits.h. STATE: on a busy host an open comes too late for a door. */
+enum { STATUS_UNAVAILABLE = 69, STATUS_STATE = 73, STATUS_LATER = 75 };
 
 #define LAYOUT "41:4:12/1ms"
 
@@ -142,7 +142,7 @@ static int attempt(void *arg) {
     if (is(t->kind, "serve") || is(t->kind, "exec")) {
         t->rc = -child_run(command, t, TAP_WAIT_MS);
         t->took = took_since(began);
-        if (t->rc == -STATUS_LATER || t->rc == -STATUS_UNAVAILABLE)
+        if (t->rc == -STATUS_LATER || t->rc == -STATUS_UNAVAILABLE || t->rc == -STATUS_STATE)
             snprintf(t->text, sizeof t->text, "status %d", -t->rc);
         return 0;
     }
