@@ -21,7 +21,7 @@ enum {
     PIECE = 4096,
     /* What is locked and unlocked between two pieces makes the kernel leave lines out. */
     LOOKS = 3,
-    LOOKS_AT_ONE = 12 /* whoever does not find it keeps a pid from others until its window ends */
+    LOOKS_AT_ONE = 12 /* a lock that is not found keeps a pid from others until its window ends */
 };
 
 struct lockers {
