@@ -101,14 +101,13 @@ static __attribute__((noinline)) int64_t next_by_table(struct sfid_lane *lane, u
         call.in_hand = true;
         step_on(run);
     }
-    const uint64_t in_hand = call.n;
     const int rc = sfid__draw_front(lane->generator, &call);
     if (rc < 0)
         return rc;
-    if (waits && call.n == in_hand && call.from == run->from)
+    if (waits && call.from == run->from)
         return sfid__compose(call.from, call.n);
     use(lane, lane->generator);
-    drop_run(run); /* what is left lies below the run just taken */
+    drop_run(run); /* what is left lies below what was just taken */
     return take_run(run, (struct sfid__run){call.from, call.n, call.count});
 }
 
@@ -121,7 +120,10 @@ static SFID__UNGUARDED __attribute__((noinline)) int64_t next_run(struct sfid_la
     struct run *run = lane->run;
     struct sfid__generator *g = lane->generator;
     const uint64_t left = left_of(run);
-    const bool waits = left && run->tick > tick;
+    /* Of a record that was replaced, or whose handle was closed, nothing is waited for. Relaxed:
+     * only the address is compared. */
+    const bool waits = left && run->tick > tick &&
+                       run->from == atomic_load_explicit(lane->record, memory_order_relaxed);
     if (!waits)
         drop_run(run);
     if (waits || unlikely(atomic_load_explicit(&g->keeper_due, memory_order_relaxed)))

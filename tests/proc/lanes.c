@@ -199,6 +199,26 @@ static void ends(void) {
     sfid_close(g);
 }
 
+/* A run that lies ahead of the clock: each of its IDs waits in hand. */
+static void ends_ahead(void) {
+    const sfid_layout l = layout_of("30:2:8/1s");
+    sfid_options opt = options_of("lane-ends-ahead", 1, &l);
+    opt.exhaustion = SFID_BORROW;
+    opt.max_ahead_ms = 600000;
+    sfid_lane *lane = NULL;
+    sfid *g = open_or_die(&opt);
+    must(sfid_lane_open(&lane, g) == 0, "no lane");
+    /* a minute of sequences: no late thread brings the clock there */
+    for (uint32_t i = 0; i < 60 * (l.max_seq + 1); i++)
+        must(sfid_next(g) >= 0, "not borrowed");
+    const int64_t first = sfid_lane_next(lane), second = sfid_lane_next(lane);
+    must(first >= 0 && second >= 0, "no run");
+    is_i64(second - first, INT64_C(1) << l.seq_shift, "a run that lies ahead of the clock");
+    sfid_close(g);
+    is_i64(sfid_lane_next(lane), SFID_ECLOSED, "closed: nothing more comes of it, either");
+    sfid_lane_close(lane);
+}
+
 int main(void) {
     dirs_make();
     layout = layout_of("41:2:20/1ms");
@@ -207,5 +227,6 @@ int main(void) {
     full_sequences();
     forks();
     ends();
+    ends_ahead();
     return done_testing();
 }

@@ -180,21 +180,29 @@ static void pid_lowest(void) {
 
 /* ---- a handle that is closed ------------------------------------------------ */
 
-/* The clock is read for the hint first, and then by the look. */
-static struct sfid__time close_on_look(const struct sfid__clock *clock) {
-    static int readings;
-    struct fake *me = fake_of(clock);
-    if (++readings == 2)
-        sfid__generator_stop(&me->g);
+/* A call reads the clock for the hint first, and then for the look. */
+static int readings;
+static void (*on_look)(void);
+
+static struct sfid__time count_readings(const struct sfid__clock *clock) {
+    if (++readings == 2 && on_look)
+        on_look();
     return fake_now(clock);
 }
 
+static void at_look(void (*happens)(void)) {
+    readings = 0;
+    on_look = happens;
+    f.clock.now = count_readings;
+}
+
+static void stop(void) { sfid__generator_stop(&f.g); }
 /* Between a call's look at its record and its step to the newer one. */
 static void closed_meanwhile(void) {
     fake_open(&f, NULL, SFID_WAIT, 0, 10000);
     sfid__record_close(fake_record(&f));
     fake_switch(&f, 9, 0, f.g.end);
-    f.clock.now = close_on_look;
+    at_look(stop);
     is_i64(sfid_try_next(fake_handle(&f)), SFID_ECLOSED,
            "a handle closed meanwhile stays closed, though there is a newer record");
     is_i64(sfid_pid(fake_handle(&f)), SFID_ECLOSED, "for good");
@@ -305,6 +313,11 @@ static void lane_at_the_limit(void) {
     lane_end(lane);
 }
 
+static void switch_past_the_limit(void) {
+    fake_switch(&f, 9, 0, f.g.end);
+    atomic_store(&f.page->records[0].limit, START + 3);
+}
+
 static void lane_ahead_of_the_clock(void) {
     int64_t first;
     sfid_lane *lane = lane_begin(SFID_BORROW, &first);
@@ -316,30 +329,20 @@ static void lane_ahead_of_the_clock(void) {
        "each of its numbers is looked at by itself, and none is left out");
     const struct sfid__record *old = fake_record(&f);
     const uint64_t before = issued(old);
-    fake_switch(&f, 9, 0, f.g.end);
-    atomic_store(&f.page->records[0].limit, START + 3);
+    at_look(switch_past_the_limit);
     const int64_t id = sfid_lane_next(lane);
     ok(pid_of(id) == 9 && id > b,
-       "its record closed, and it past the limit: one of the newer record");
+       "its record closed during the call, and it past the limit: one of the newer record");
+    ok(before - issued(old) >= RUN - 4, "and the rest of the run is not counted as issued");
     is_i64(sfid_lane_next(lane), id + 1, "and the lane goes on with the newer record");
-    ok(before - issued(old) >= RUN - 4, "and the rest of the run is not counted as issued (%d)",
-       (int)(before - issued(old)));
     lane_end(lane);
-}
-
-static int readings;
-
-static struct sfid__time count_readings(const struct sfid__clock *clock) {
-    readings++;
-    return fake_now(clock);
 }
 
 /* In a tick that a call has begun, the hint is enough. */
 static void lane_without_the_table(void) {
     int64_t first;
     sfid_lane *lane = lane_begin(SFID_WAIT, &first);
-    f.clock.now = count_readings;
-    readings = 0;
+    at_look(NULL);
     int64_t last = first;
     unsigned wrong = 0;
     for (int i = 1; i < 4 * RUN; i++) {
