@@ -74,8 +74,24 @@ struct member *members_at(const char *socket, const char *app, size_t number, si
     return all;
 }
 
+static bool broken; /* a check of the scene has failed */
+
+/* What a member heard, for who reads that a check failed. */
+static void tell_events(const struct member *m) {
+    const int n = atomic_load(&m->events);
+    for (int i = n > EVENTS_KEPT ? n - EVENTS_KEPT : 0; i < n; i++) {
+        const struct seen *e = &m->seen[i % EVENTS_KEPT];
+        diag("%s: at %" PRId64 " ms: %s, pid %" PRId64 ", code %d, value %" PRId64 ", %" PRId64
+             " ms of the window left: %s",
+             m->name, e->at_ns / NS_PER_MS, sfid_event_name(e->kind), e->pid, e->code, e->value,
+             e->left_ms, e->text);
+    }
+}
+
 int members_end(struct member *all, size_t n) {
     int bad = 0;
+    for (size_t i = 0; broken && i < n; i++)
+        tell_events(&all[i]);
     for (size_t i = 0; i < n; i++)
         atomic_store(&all[i].may_end, 1);
     for (size_t i = 0; i < n; i++)
@@ -114,7 +130,7 @@ static struct noted {
     char name[200];
 } notes[NOTES];
 static size_t noted;
-static bool off, broken;
+static bool off;
 
 static void put(struct noted what, const char *name, va_list args) {
     need(noted < NOTES, "more than %d notes", NOTES);
