@@ -79,6 +79,7 @@ static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], a
     behind_till[HOSTS];
 static int64_t spoilt_till[HOSTS], unmarked_till[HOSTS];
 static int64_t befell_till[HOSTS], waits_till[HOSTS], forgot_at, forgot_till;
+static int64_t disk_till[HOSTS];
 static bool disk_failed[HOSTS], is_unasked[SERVERS];
 
 static int64_t wait_ns(enum wait w) {
@@ -139,10 +140,12 @@ static void begins_on(enum cause c, int h, int64_t till) {
                                   wait_ns(table[c].newcomers));
     if (table[c].loses)
         raise(&losses_till[h], till + both);
-    if (c == CAUSE_DISK)
+    if (c == CAUSE_DISK) {
         disk_failed[h] = true;
+        raise(&disk_till[h], till);
+    }
     if (c == CAUSE_NUMBERS_MOVED || c == CAUSE_DISK || c == CAUSE_POWER)
-        looks_for_mark(c == CAUSE_NUMBERS_MOVED, h, till);
+        looks_for_mark(c == CAUSE_NUMBERS_MOVED, h, later(till, disk_till[h]));
     const bool away = c == CAUSE_POWER || (is_away(c) && !is_brief(till - now_ns));
     if (away)
         raise(&away_till[h], till);

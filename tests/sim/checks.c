@@ -197,7 +197,7 @@ void check_refusal(struct seen *s, int code, const char *why) {
     else if (s->waits_since == 0)
         s->waits_since = now_ns;
     if (spoilt_soon_after(me->process->host, s->opened_at) ||
-        (code == SFID_ELEASE && has_no_keeper()))
+        (code == SFID_ELEASE && has_no_keeper()) || all_pids_were_held(terms.window + TICK))
         return;
     if (holder_is_excused(me->process->host) || guest_is_alone() ||
         (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))

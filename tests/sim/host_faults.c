@@ -169,7 +169,8 @@ void cut_to_the_brink(void) {
     struct host *h = any_host();
     if (settings.life_ns < (int64_t)(settings.hours * 3600) * SECOND)
         broken("the world brink wants processes that outlive it, and --life= so many seconds");
-    if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window)
+    if (now_ns < 3 * terms.window || now_ns < h->cut_till + terms.window ||
+        !host_is_at_peace(number_of(h)))
         return;
     h->cut_till =
         now_ns + terms.window - terms.heartbeat - terms.deadline - LAST_PAUSE - ARRIVES_BY;

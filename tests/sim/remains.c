@@ -85,9 +85,18 @@ static uint64_t tick_now(void) {
            1000;
 }
 
+/* All were held until then at the latest. */
+static uint64_t all_till;
+
 void pid_is_held(int where, uint64_t pid, uint64_t till) {
-    if (pid < PIDS)
-        hold[pid] = (struct hold){where, till, 0};
+    if (pid >= PIDS)
+        return;
+    hold[pid] = (struct hold){where, till, 0};
+    uint64_t first = UINT64_MAX;
+    for (uint64_t other = 0; other < settings.pids; other++)
+        first = hold[other].till < first ? hold[other].till : first;
+    if (first > tick_now() && first > all_till)
+        all_till = first;
 }
 
 void pid_is_registered(uint64_t pid, int64_t ms) {
@@ -113,6 +122,10 @@ void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed)
         else
             blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d",
                   other, pid, hold[pid].host);
+}
+
+bool all_pids_were_held(int64_t ago) {
+    return tick_now() < all_till + (uint64_t)(ago / SECOND) + 1;
 }
 
 bool all_pids_are_held(void) {

@@ -233,11 +233,11 @@ static void say(const struct command *c, int table, const struct answered *a) {
 
 static void hold(const struct command *c, int table, const struct answered *a) {
     const uint64_t own = strtoull(c->argv[OWN], NULL, 10);
-    if (a->released || a->lost || a->moved)
+    if (a->released || a->moved || (a->lost && check_is_granted(own, c->argv[BASE])))
         pid_is_held(c->host, own, 0);
     if (a->claimed || a->renewed || a->moved)
         pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
-    if (a->claimed || a->renewed || a->moved)
+    if (c->listened && (a->claimed || a->renewed || a->moved))
         check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE],
                   a->renewed);
     if (a->claimed)

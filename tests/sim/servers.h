@@ -109,7 +109,7 @@ void pid_is_held(int where, uint64_t pid, uint64_t till);
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed);
 /* The same by a program without a record, for that long. */
 void pid_is_registered(uint64_t pid, int64_t ms);
-bool all_pids_are_held(void);
+bool all_pids_are_held(void), all_pids_were_held(int64_t ago);
 void check_hoard(int where, bool closed); /* closed: by this process, which has no pid any more */
 
 /* directed.c; operator.c: all processes are ended, and that is said; a host gets the other build of
