@@ -72,13 +72,16 @@ bool sfid__holder_close(struct sfid__holder *h);
 void sfid__holder_attend(struct sfid__holder *h, sfid__teller *tell, void *listener,
                          const _Atomic int *stop);
 
-/* For the thread that drives the holder: has it a pid; does it pause after a failure, even if
- * poked? */
+/* For the thread that drives the holder: has it a pid; does it pause after a failure; does it
+ * pause, then or until a pid may be free, even if poked? */
 static inline bool sfid__holder_has_pid(const struct sfid__holder *h) {
     return h->lease.state == SFID__LEASE_HELD;
 }
 static inline bool sfid__holder_backs_off(const struct sfid__holder *h) {
     return h->lease.retry_ms != 0;
+}
+static inline bool sfid__holder_pauses(const struct sfid__holder *h) {
+    return h->lease.retry_ms != 0 || (h->lease.state == SFID__LEASE_WANTED && !h->lease.gave_up);
 }
 
 /* True if page and mark alone say where a pid continues. If the page is lost, that is a bound ahead

@@ -115,7 +115,7 @@ static void rest(struct sfid__keeper *k, int64_t due_ms) {
                      : SFID__MAX(due_ms - sfid__monotonic_ms(k->generator->clock), 1);
     if (k->on_event && ms > EVENT_PERIOD_MS)
         ms = EVENT_PERIOD_MS;
-    if (!sfid__keeper_backs_off(k))
+    if (!sfid__keeper_pauses(k))
         sfid__futex_wait(&page->poke, SFID__FUTEX_SHARED, 0, ms);
     /* no poke ends this pause; acquire, as in run() */
     else if (atomic_load_explicit(&k->stop, memory_order_acquire) == 0)

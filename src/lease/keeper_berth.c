@@ -134,8 +134,7 @@ static bool is_poked(const struct sfid__berth *b) {
     const struct sfid__keeper *k = keeper_of(b);
     if (atomic_load_explicit(&k->generator->page->poke, memory_order_relaxed) == 0)
         return false;
-    return k->watch != 0 ? !sfid__keeper_backs_off(k)
-                         : !sfid__berth_is_served(k) && !steps_aside(k);
+    return k->watch != 0 ? !sfid__keeper_pauses(k) : !sfid__berth_is_served(k) && !steps_aside(k);
 }
 
 static bool has_failed(const struct sfid__berth *b) {

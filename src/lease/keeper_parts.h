@@ -74,6 +74,10 @@ static inline bool sfid__keeper_backs_off(const struct sfid__keeper *k) {
     return k->holding && sfid__holder_backs_off(k->holding);
 }
 
+static inline bool sfid__keeper_pauses(const struct sfid__keeper *k) {
+    return k->holding && sfid__holder_pauses(k->holding);
+}
+
 /* Relaxed: pace. */
 static inline int64_t sfid__keeper_window_ms(const struct sfid__keeper *k) {
     const uint64_t early = atomic_load_explicit(&k->generator->page->early, memory_order_relaxed);

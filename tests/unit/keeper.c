@@ -60,10 +60,12 @@ static void renews_while_drawn(void) {
 }
 
 static _Atomic int too_late;
+static _Atomic(_Atomic uint32_t *) waits_for;
 
 /* A wait is as long as a test: whoever is not woken comes too late. */
 static void wait_long(const struct sfid__clock *clock, _Atomic uint32_t *word, uint32_t value,
                       int64_t ns) {
+    atomic_store(&waits_for, word);
     if (clock && ns > 0 &&
         sfid__futex_wait(word, SFID__FUTEX_SHARED, value, TAP_WAIT_MS) == ETIMEDOUT)
         atomic_store(&too_late, 1);
@@ -144,6 +146,26 @@ static void hears_a_stop(void) {
     ok(tap_wait_until(pauses, NULL, TAP_WAIT_MS), "failing, and asked to stop: it pauses");
     sfid__keeper_stop(&k);
     ok(atomic_load(&too_late) == 0, "failing, and asked to stop: it stops in its pause");
+    end();
+}
+
+static bool waits_for_its_bell(void *arg) {
+    (void)arg;
+    return atomic_load(&waits_for) == &k.bell;
+}
+
+/* A pid is free when the store says so. Calls that ask again and again change nothing. */
+static void waits_for_a_pid(void) {
+    begin(true);
+    be_patient();
+    atomic_store(&waits_for, NULL);
+    atomic_store(&store->full, 1);
+    atomic_store(&store->lose, 1);
+    sfid__keeper_start(&k);
+    ok(tap_wait_until(waits_for_its_bell, NULL, TAP_WAIT_MS),
+       "all pids taken: it sleeps where no call wakes it");
+    sfid__keeper_stop(&k);
+    ok(atomic_load(&too_late) == 0, "all pids taken: but a stop does");
     end();
 }
 
@@ -392,6 +414,7 @@ int main(void) {
     rests_and_wakes();
     backs_off();
     hears_a_stop();
+    waits_for_a_pid();
     switches();
     notes_windows();
     moves_on();

@@ -16,7 +16,7 @@
 
 struct fake_store {
     struct sfid__store store; /* first */
-    _Atomic int renewals, fail, lose, claims, busy;
+    _Atomic int renewals, fail, lose, claims, busy, full;
     _Atomic int moves, meets, open_at_claim;
     _Atomic int kernel_thread; /* who renewed last */
     _Atomic int kept_well;     /* a child, before it died */
@@ -51,6 +51,8 @@ static enum sfid__lease_answer store_claim(struct sfid__store *store,
     const uint64_t pid = 8 + (uint64_t)atomic_fetch_add(&s->claims, 1);
     note_renewal(s);
     atomic_fetch_add(&s->open_at_claim, !is_closed(sfid__page_current(f.page)));
+    if (atomic_load(&s->full))
+        return SFID__LATER;
     if (atomic_load(&s->busy)) {
         sfid__fail(err, SFID_EBUSY, "somebody has it");
         return SFID__REFUSED;
