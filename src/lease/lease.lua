@@ -22,8 +22,9 @@
 --   Each operation's own, counted from 1 behind those:
 --   claim    1 first pid to look at   2 nonce   3 base   4 trust: 1 for `init`, too, if there is no hash
 --   renew    1 pid   2 nonce of the last renewal answered   3 base   4 nonce of this one   5 limit that the holder has
---            6, 7, 8 as claim's 1, 2, 3, if the holder of a short pid wants an ordinary one
---   release  1 pid   2, 3, 4 as for renew   5 position: the first unused tick   6 limit that the holder has
+--            6, 7, 8 as claim's 1, 2, 3, if the holder of a short pid wants an ordinary one; else they are empty
+--            9 1: the nonce of 2 is a renewal's; else it may be the claim's
+--   release  1 pid   2, 3, 4 as for renew   5 position: the first unused tick   6 limit that the holder has   7 as renew's 9
 --   init     1 state that `look` returned, or nothing: in any state   2 1: an upgrade, for a hash of older rules, too; 2: the range
 --            alone, which processes may go on using
 --   finish   1 pid   2 base that `look` returned
@@ -88,6 +89,8 @@
 --   b n   when this era began, in microseconds of the server's clock, or later: above each b that the script could see; and how
 --         many times a record has been written in it, or `init` was
 --   i0 i1 where claims look, of the ordinary and of the short pids (see `index`): hints, which prove nothing
+--   d     1: this era began because of the witness. Two may have been granted one pid before, so what one of them releases is not
+--         free before q
 --   p     Unix milliseconds: when the last of the waiting claims is to come again
 --   PID   'limit nonce base' while held, 'position' after a release; the nonce of an ending lease is ~, which no holder has
 -- sfid:APP: and the pid as two bytes, low byte first, is the registration: it holds the base until S past the limit, after a

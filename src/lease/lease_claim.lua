@@ -90,11 +90,12 @@ local function offer(pid, kind, at, mine)
     end
     return nil, open
   elseif kind == 'released' then
-    -- Its holder told this server where it stopped: no need to wait for q.
-    if at <= t + 1 then
+    -- Its holder told this server where it stopped: no need to wait for q, unless an old copy had granted the pid to another, too.
+    local from = math.max(at - 1, meta.d and open or 0)
+    if t >= from then
       return math.max(t, at), limit
     end
-    return nil, at - 1
+    return nil, from
   elseif kind == 'held' and mine then
     -- The claim was granted but its answer was lost: grant the same again, from no earlier than then.
     return math.max(t, at - claim_window() / unit + 1), math.max(limit, at)

@@ -19,14 +19,14 @@ end
 -- If the server may have forgotten anything, all is forgotten: what an old file, a lagging replica or a former master still
 -- knows is worse than nothing. In W and S from now every window granted before has ended, and in w and S every short one. In S
 -- from now every superseded server has granted its last window. All rests on clocks that differ by S at most. Where the asker
--- says that the app is new, as the operator does with `init`, no pid has to wait.
-local function forget(is_new)
+-- says that the app is new, as the operator does with `init`, no pid has to wait. `damaged`: the witness shows it.
+local function forget(is_new, damaged)
   q, g = {[0] = tick(now + W + S) + 1, [1] = tick(now + w + S) + 1}, tick(now + S) + 1
   if is_new then
     q = {[0] = t, [1] = t}
   end
   b, n = math.max(us, b, its_b) + 1, 0
-  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g), b = dec(b), n = dec(n)}
+  meta = {lay = lay, inc = inc, q = dec(q[0]), g = dec(g), b = dec(b), n = dec(n), d = damaged and '1' or nil}
   for k = 0, w > 0 and 1 or 0 do
     meta['i' .. k] = index_text(q[k], 0, 0, NEVER, {}) -- nothing but what is released fits before q
   end
@@ -53,13 +53,14 @@ end
 -- Is the record the one that granted the holder its limit, or a later one that the holder asked for? A copied process has the
 -- same base: the first of the two to renew leaves a nonce that the second does not know. And a claim may be held up for longer
 -- than its lease while another holder has the pid. It then makes a record like the first, and a holder that has not renewed
--- since shows that claim's nonce. But such a record was made after the holder's limit.
-local function own(record, at, rest, limit_held)
+-- since shows that claim's nonce. But such a record was made after the holder's limit. A renewal's nonce is only ever written to
+-- a record of this holder that nobody else has had since; one that arrives late, and is granted again, raises its limit.
+local function own(record, at, rest, limit_held, is_renewals)
   local nonce, base = nonce_and_base(record, rest)
   if base ~= ARGV[OWN + 3] then
     return false
   elseif nonce == ARGV[OWN + 2] then
-    return at - claim_window() / unit < limit_held
+    return is_renewals == '1' or at - claim_window() / unit < limit_held
   end
   return nonce == ARGV[OWN + 4]
 end
@@ -81,7 +82,7 @@ local function renew()
   local kind, at, rest = read(record)
   if its_b == b and (kind == 'none' or kind == 'unreadable') then
     -- The asker was answered in this era, and no era deletes a record: somebody else did.
-    forget(false)
+    forget(false, true)
     kind, why = 'none', ' damaged'
   end
   if kind == 'none' then
@@ -90,7 +91,7 @@ local function renew()
       return {'GONE', dec(now), wait_until(part(pid))}
     end
     at = 0
-  elseif kind ~= 'held' or not own(record, at, rest, had) then
+  elseif kind ~= 'held' or not own(record, at, rest, had, ARGV[OWN + 9]) then
     return lost(record, rest, had)
   end
   if foreign(pid) then
@@ -120,7 +121,7 @@ local function release()
   local kind, at, rest = read(record)
   if kind == 'none' then
     return {'GONE', dec(now), wait_until(part(pid))}
-  elseif kind ~= 'held' or not own(record, at, rest, had) then
+  elseif kind ~= 'held' or not own(record, at, rest, had, ARGV[OWN + 7]) then
     return lost(record, rest, had)
   end
   local ours = registers and registered(pid) == base
@@ -337,7 +338,7 @@ local function exchange()
   if min_good > 0 then
     lay = lay .. ' min ' .. dec(min_good)
   end
-  local names = {'lay', 'inc', 'q', 'q1', 'g', 'b', 'n', 'i0', 'i1', 'p'}
+  local names = {'lay', 'inc', 'q', 'q1', 'g', 'b', 'n', 'd', 'i0', 'i1', 'p'}
   for i, value in ipairs(call('HMGET', key, unpack(names))) do
     meta[names[i]] = value or nil
   end
@@ -393,7 +394,7 @@ local function exchange()
   if known ~= 'current' then
     -- Of a hash of older rules nobody may be missing who is not past: it is of this server, and its q is over.
     local knew_all = known == 'barred' and meta.inc == inc and q[0] and t >= q[0]
-    forget(knew_all or known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1')
+    forget(knew_all or known == 'none' and op == 'claim' and ARGV[OWN + 4] == '1', why ~= '')
   end
   pxat = knows_pxat(about)
   local answer = known == 'barred' and {'OK', dec(now)} or ops[op]()

@@ -28,6 +28,7 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
     a->token = l->token;
     a->nonce = l->nonce;
     a->next_nonce = l->next_nonce;
+    a->renewed = l->renewed;
     a->limit = l->limit;
     a->start = l->start;
     return a;
@@ -135,6 +136,7 @@ static void want(lease *l, uint64_t token, uint64_t nonce, uint64_t start) {
     l->token = token;
     l->nonce = nonce;
     l->next_nonce = 0;
+    l->renewed = false;
     l->move_token = 0;
     l->gave_up = false;
     l->start = start;
@@ -237,11 +239,16 @@ static void adopted(lease *l, const event *e, actions *out) {
     }
 }
 
+static void answered_renewal(lease *l) {
+    l->nonce = l->next_nonce;
+    l->next_nonce = 0;
+    l->renewed = true;
+}
+
 static void renewed(lease *l, const event *e, actions *out) {
     l->limit = e->limit;
     l->bare = l->fresh = false;
-    l->nonce = l->next_nonce;
-    l->next_nonce = 0;
+    answered_renewal(l);
     push_lease(out, SFID__DO_EXTEND, l);
     push_lease(out, SFID__DO_NOTE, l);
     if (l->told)
@@ -387,8 +394,7 @@ static void ending_answered(lease *l, const event *e, actions *out) {
         renew(l, e, out);
     } else if (!l->releases && e->answer == SFID__GRANTED && renewal_is_possible(l, e)) {
         l->limit = e->limit;
-        l->nonce = l->next_nonce;
-        l->next_nonce = 0;
+        answered_renewal(l);
         push_lease(out, SFID__DO_NOTE, l);
         release(l, out);
     } else {
@@ -430,6 +436,7 @@ static void resume(lease *l, const event *e, actions *out) {
     l->token = e->token;
     l->nonce = e->nonce;
     l->next_nonce = e->next_nonce;
+    l->renewed = false;
     l->retry_ms = 0;
     l->position = UINT64_MAX;
     l->soonest_ms = e->now_ms;
@@ -448,6 +455,7 @@ void sfid__lease_init(lease *l, const struct sfid__lease_terms *terms) {
 }
 
 void sfid__lease_follow(lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t limit) {
+    l->renewed = l->renewed && l->nonce == nonce; /* else another process had the answer */
     l->nonce = nonce;
     l->next_nonce = next_nonce;
     l->limit = SFID__MAX(l->limit, limit); /* R4 */

@@ -278,16 +278,24 @@ static enum sfid__lease_answer redis_renew(struct sfid__store *store,
     decimal(ask->start, start);
     hex(ask->move_nonce, move_nonce);
     name_base(s, ask->move_token, move_base);
-    const char *const argv[] = {shown.pid, shown.nonce, shown.base, shown.next_nonce,
-                                limit,     start,       move_nonce, move_base};
-    const int argc = ask->move_token && !s->keeps ? 8 : 5;
-    if (ask_app(s, ask, "renew", (struct sfid__question){.argc = argc, .argv = argv}, 6, err) < 0)
+    const bool moves = ask->move_token && !s->keeps;
+    const char *const argv[] = {shown.pid,
+                                shown.nonce,
+                                shown.base,
+                                shown.next_nonce,
+                                limit,
+                                moves ? start : "",
+                                moves ? move_nonce : "",
+                                moves ? move_base : "",
+                                ask->renewed ? "1" : ""};
+    const struct sfid__question q = {.argc = 9, .argv = argv};
+    if (ask_app(s, ask, "renew", q, 6, err) < 0)
         return failed(s);
     const enum sfid__redis_word w = s->app.word;
     if (w == SFID__REDIS_LOST || w == SFID__REDIS_GONE || w == SFID__REDIS_FOREIGN ||
         w == SFID__REDIS_TAKEN)
         return redis_lost(s, ask, err);
-    if (s->app.word == SFID__REDIS_MOVED && argc == 8 && read_grant(s, grant)) {
+    if (s->app.word == SFID__REDIS_MOVED && moves && read_grant(s, grant)) {
         note_era(s, 5);
         note_witness(s, ask->move_token);
         sfid__redis_tell_replicas(&s->store, &s->app, ask, grant->pid);
@@ -329,10 +337,15 @@ static enum sfid__lease_answer redis_release(struct sfid__store *store,
     show(s, ask, &shown);
     decimal(ask->floor, first_unused);
     decimal(ask->limit, limit);
-    const char *const argv[] = {shown.pid,        shown.nonce,  shown.base,
-                                shown.next_nonce, first_unused, limit};
+    const char *const argv[] = {shown.pid,
+                                shown.nonce,
+                                shown.base,
+                                shown.next_nonce,
+                                first_unused,
+                                limit,
+                                ask->renewed ? "1" : ""};
     const int64_t until_ms = sfid__deadline_now_ms() + patience_ms(s, RELEASE_MS);
-    const struct sfid__question q = {6, argv, NULL, SFID__MIN(until_ms, ask->deadline_ms), NULL};
+    const struct sfid__question q = {7, argv, NULL, SFID__MIN(until_ms, ask->deadline_ms), NULL};
     s->app.reply.unanswered = 0;
     if (sfid__redis_app_ask(&s->app, "release", &q, 2, err) < 0)
         return wrote_nothing(&s->app.reply) ? SFID__FAILED : SFID__GRANTED;

@@ -43,7 +43,7 @@ static void answered(struct client *c, const char *op, const struct reply *r, bo
         if (claim || moved)
             c->held = true, c->pid = (int)number(r, 4), c->lo = lo;
         else
-            c->nonce = c->next, c->next = 0;
+            c->nonce = c->next, c->next = 0, c->renewed = true;
         c->limit = limit;
         may_issue(c->token, c->pid, c->lo, c->limit, doubtful);
     } else if (is_word(r, "LOST") || is_word(r, "GONE") || is_word(r, "FOREIGN") ||
@@ -72,9 +72,14 @@ static void write_request(const struct client *c, const char *op, struct request
         snprintf(q->arg[3], sizeof q->arg[3], "%012" PRIu64, shown);
         snprintf(q->arg[4], sizeof q->arg[4], "%" PRId64, c->closing ? c->position : c->limit);
         snprintf(q->arg[5], sizeof q->arg[5], "%" PRId64, c->limit);
+        snprintf(q->arg[6], sizeof q->arg[6], "%d", c->renewed);
     }
     snprintf(q->arg[2], sizeof q->arg[2], "m:0:%016" PRIx64, c->token);
-    if (strcmp(op, "renew") == 0 && c->move != 0) {
+    if (strcmp(op, "renew") != 0)
+        return;
+    q->arg[5][0] = q->arg[6][0] = '\0';
+    snprintf(q->arg[8], sizeof q->arg[8], "%d", c->renewed);
+    if (c->move != 0) {
         snprintf(q->arg[5], sizeof q->arg[5], "%" PRId64, below(game.pids));
         snprintf(q->arg[6], sizeof q->arg[6], "%012" PRIu64, c->move_nonce);
         snprintf(q->arg[7], sizeof q->arg[7], "m:0:%016" PRIx64, c->move);

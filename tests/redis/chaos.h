@@ -18,12 +18,12 @@ enum {
 };
 
 struct request {
-    char op[8], arg[8][40], witness[48];
+    char op[8], arg[9][40], witness[48];
 };
 
 struct client {
-    uint64_t token; /* of the lease, or of the claim that was not answered; 0: none */
-    bool held, closing;
+    uint64_t token;              /* of the lease, or of the claim that was not answered; 0: none */
+    bool held, closing, renewed; /* renewed: the nonce is a renewal's */
     int pid;
     int64_t lo, limit, position; /* position: where it was closed */
     uint64_t nonce, next;        /* next: shown and not answered; 0: none */
@@ -36,7 +36,9 @@ struct window {
     uint64_t token;
     int pid;
     int64_t lo, end;
-    bool doubtful; /* granted from a damaged hash, or behind such a window */
+    int64_t granted; /* the furthest end, also of what was given back */
+    bool doubtful;   /* granted from a damaged hash, or behind such a window */
+    bool noticed;    /* the witness has begun an era since, which frees nothing before its time */
 };
 
 enum { WHOLE, FLUSHED, GONE_BACK, LACKING };
@@ -147,6 +149,8 @@ static void heed_era(int s, const char *era) {
     const size_t why = strcspn(era, " ");
     if (era[why]) {
         game.alarms++;
+        for (size_t i = 0; i < game.windows; i++)
+            game.window[i].noticed = true;
         if (game.damage[s] == WHOLE)
             broken("a false alarm");
     }
@@ -167,7 +171,7 @@ static struct reply *carry_out(int s, const struct request *q) {
     redis_clock_fix(a->redis, a->now);
     a->witness = q->witness;
     struct reply *r = app_ask(a, q->op, q->arg[0], q->arg[1], q->arg[2], q->arg[3], q->arg[4],
-                              q->arg[5], q->arg[6], q->arg[7], NULL);
+                              q->arg[5], q->arg[6], q->arg[7], q->arg[8], NULL);
     game.exchanges++;
     game.latest = clock_of(s) > game.latest ? clock_of(s) : game.latest;
     if (s == game.master && (game.begun == 0 || (game.anew[s] && clock_of(s) < game.begun)))
@@ -193,7 +197,8 @@ static struct window *window_of(uint64_t token) {
 
 static bool is_behind_doubt(int pid, int64_t lo) {
     for (size_t i = 0; i < game.windows; i++)
-        if (game.window[i].doubtful && game.window[i].pid == pid && game.window[i].end >= lo)
+        if (game.window[i].doubtful && game.window[i].pid == pid &&
+            (game.window[i].noticed ? game.window[i].end : game.window[i].granted) >= lo)
             return true;
     return false;
 }
@@ -206,10 +211,12 @@ static void may_issue(uint64_t token, int pid, int64_t lo, int64_t end, bool dou
         need(game.windows != LEASES, "more than %d leases", LEASES);
         doubtful = doubtful || is_behind_doubt(pid, lo);
         w = &game.window[game.windows++];
-        *w = (struct window){token, pid, lo, end, doubtful};
+        *w =
+            (struct window){.token = token, .pid = pid, .lo = lo, .end = end, .doubtful = doubtful};
     }
     w->doubtful = w->doubtful || (doubtful && end > w->end);
     w->end = end > w->end ? end : w->end;
+    w->granted = w->end > w->granted ? w->end : w->granted;
     game.granted++;
     for (size_t i = 0; i < game.windows; i++) {
         const struct window *o = &game.window[i];

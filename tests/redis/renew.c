@@ -86,6 +86,28 @@ static void granted_once_more(struct redis *r) {
          NULL);
 }
 
+/*
+ * A renewal that comes late, a second time, raises the limit behind its holder's back: the answer
+ * was that of the first time. What the holder renewed is its own all the same.
+ */
+static void renewed_once_more(struct redis *r) {
+    struct app a = leased(r);
+    app_say(&a, "renew", "0", "n1", "m:0:A", "n2", "1000010", NULL);
+    app_at(&a, T0 + 10, 0);
+    says(&a, "OK 1000010 1000020 0", "a renewal that comes once more", "renew", "0", "n1", "m:0:A",
+         "n2", "1000010", NULL);
+    says(&a, "LOST", "its nonce may be a claim's, and the record is of after the limit", "renew",
+         "0", "n2", "m:0:A", "n3", "1000010", NULL);
+    says(&a, "LOST", "nor is it released", "release", "0", "n2", "m:0:A", "n3", "1000004",
+         "1000010", NULL);
+    says(&a, "OK 1000010 1000020 0", "it is a renewal's: renewed", "renew", "0", "n2", "m:0:A",
+         "n3", "1000010", "", "", "", "1", NULL);
+    says(&a, "OK", "and released", "release", "0", "n3", "m:0:A", "", "1000011", "1000010", "1",
+         NULL);
+    says(&a, "TAKEN", "a renewal's nonce of what was released", "renew", "0", "n3", "m:0:A", "n4",
+         "1000020", "", "", "", "1", NULL);
+}
+
 static void releases(struct redis *r) {
     struct app a = leased(r);
     says(&a, "OK", "released", "release", "0", "n1", "m:0:A", "", "1000001", "1000010", NULL);
@@ -139,6 +161,7 @@ static void test(struct redis *r) {
     nonces(r);
     ours_no_more(r);
     granted_once_more(r);
+    renewed_once_more(r);
     releases(r);
     forgotten(r);
     forgotten_and_released(r);

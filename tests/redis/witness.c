@@ -129,6 +129,36 @@ static void record_is_gone(struct redis *r) {
          "1000002");
 }
 
+/* The pid of A, which gives it back in the era that its witness has begun: another may have been
+ * granted it before, and may go on until q. */
+static void released_in_it(struct app *a, const char *why) {
+    told(a, "OK 1000010 1000011 0", why, "its holder goes on", "0", "n", "m:0:A", "n1", "1000010");
+    a->witness = NULL;
+    says(a, "OK", "and gives the pid back", "release", "0", "n1", "m:0:A", "n1", "1000002",
+         "1000011", "1", NULL);
+    says(a, "RETRY 1000014 1000014", "nobody gets it before q", "claim", "0", "n", "m:0:C", NULL);
+    app_at(a, T0 + 14, 0);
+    says(a, "OK 1000014 1000024 0", "but then", "claim", "0", "n", "m:0:C", NULL);
+}
+
+static void two_may_have_had_it(struct redis *r) {
+    char old[100];
+    struct app a = leased(r, old);
+    a.pid_max = 0;
+    const struct seen w = latest(&a);
+    app_at(&a, T0 + 1, 0);
+    redis_do(r, "HSET", a.key, "0", "00001000010 n m:0:A", "n", "0", NULL);
+    a.witness = w.text;
+    released_in_it(&a, "older");
+    a = leased(r, old);
+    a.pid_max = 0;
+    const struct seen v = latest(&a);
+    app_at(&a, T0 + 1, 0);
+    redis_do(r, "HDEL", a.key, "0", NULL);
+    a.witness = v.text;
+    released_in_it(&a, "damaged");
+}
+
 static void what_proves_nothing(struct redis *r) {
     static const char *const garbled[] = {"x", "--", "12345678", "zzzzzzzz-1-1"};
     char old[100], text[100];
@@ -308,6 +338,7 @@ static void test(struct redis *r) {
     hash_went_back(r);
     era_went_back(r);
     record_is_gone(r);
+    two_may_have_had_it(r);
     what_proves_nothing(r);
     taken(r);
     each_record_counts(r);

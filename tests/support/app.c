@@ -4,7 +4,7 @@
 #include "lease/script.h"
 #include "support/tap.h"
 
-enum { COMMON = 15, NUMBERS = COMMON - 3, OP_ARGS = 8 };
+enum { COMMON = 15, NUMBERS = COMMON - 3, OP_ARGS = 9 };
 
 static char *file_text(const char *path) {
     char *text = NULL;
@@ -66,7 +66,7 @@ static struct reply *eval(struct app *a, const char *op, va_list rest) {
         a->epoch,    a->unit,    a->window,  a->slack,        a->now + a->host_ahead,
         a->max_skew, a->pid_min, a->pid_max, a->registration, a->short_ms,
         a->share,    a->min_good};
-    const char *args[4 + COMMON + OP_ARGS] = {
+    const char *args[4 + COMMON + OP_ARGS + 1] = {
         "EVAL", a->script ? a->script : app_script(), "1", a->key, op, a->bits};
     size_t n = 6;
     for (size_t i = 0; i < NUMBERS; i++) {
@@ -76,6 +76,7 @@ static struct reply *eval(struct app *a, const char *op, va_list rest) {
     args[n++] = a->witness ? a->witness : "";
     while (n < sizeof args / sizeof args[0] && (args[n] = va_arg(rest, const char *)) != NULL)
         n++;
+    need(n < sizeof args / sizeof args[0], "more than %d arguments for %s", OP_ARGS, op);
     if (a->prelude && asprintf(&both, "%s\n%s", a->prelude, args[1]) > 0)
         args[1] = both;
     struct reply *reply = redis_ask_n(a->redis, n, args, NULL);
