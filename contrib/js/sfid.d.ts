@@ -88,7 +88,7 @@ export interface Candidate {
  */
 export function couldBe(text: Id, options?: { now?: number; layouts?: (Layout | string)[] }): Candidate[];
 
-/** What a text is by its form alone: a UUID, ULID, ObjectId, KSUID or xid, with its time and its parts; else null. */
+/** What a text is by its form alone: a UUID, ULID, ObjectId, KSUID, xid or TSID, with its time and its parts; else null. */
 export function byForm(text: Id): { name: string; time?: Date; [part: string]: unknown } | null;
 
 /** A sentence on what a spreadsheet or a floating-point number did to a text, or ''. */

@@ -305,7 +305,8 @@ function uuidParts(id) {
   return {};
 }
 
-// The documents: RFC 9562; github.com/ulid/spec; MongoDB's manual, "ObjectId()"; github.com/segmentio/ksuid; github.com/rs/xid.
+// The documents: RFC 9562; github.com/ulid/spec; MongoDB's manual, "ObjectId()"; github.com/segmentio/ksuid; github.com/rs/xid;
+// github.com/f4b6a3/tsid-creator.
 const BY_FORM = [
   [/^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/i, (text) => ({
     name: `UUID version ${text[14]}`, ...uuidParts(fromUuid(text)),
@@ -326,6 +327,11 @@ const BY_FORM = [
     const id = [...text].reduce((sum, c) => sum * 32n + BigInt(parseInt(c, 32)), 0n) >> 4n;
     const machine = hex((id >> 40n) & ones(24), 6);
     return { name: 'xid', time: seconds(id >> 64n), machine, pid: `${(id >> 24n) & ones(16)}`, counter: `${id & ones(24)}` };
+  }],
+  [/^(?!\d+$)[0-9A-F][0-9A-HJKMNP-TV-Z]{12}$/i, (text) => {
+    const id = fromText(text, 'base32');
+    const note = 'if its epoch is 2020; any 64-bit ID may be written so';
+    return { name: 'TSID', time: new Date(Number(id >> 22n) + 1577836800000), random: `${id & ones(22)}`, note };
   }],
 ];
 

@@ -65,7 +65,8 @@ test('layouts of one\'s own', () => {
 });
 
 test('others by their form', () => {
-  // Each is published: RFC 9562 (appendices A and B), ulid/spec, ulid/javascript, MongoDB's manual, segmentio/ksuid, rs/xid.
+  // Each is published: RFC 9562 (appendices A and B), ulid/spec, ulid/javascript, MongoDB's manual, segmentio/ksuid, rs/xid,
+  // f4b6a3/tsid-creator.
   for (const [text, name, time, parts] of [
     ['C232AB00-9414-11EC-B3C8-9F6BDECED846', 'UUID version 1', '2022-02-22T19:22:22.000Z', { clock: '13256', node: '9f6bdeced846' }],
     ['5df41881-3aed-3515-88a7-2f4a814cf09e', 'UUID version 3'],
@@ -79,6 +80,8 @@ test('others by their form', () => {
     ['507f191e810c19729de860ea', 'MongoDB ObjectId', '2012-10-17T20:46:22.000Z', { process: '810c19729d', counter: '15229162' }],
     ['0ujtsYcgvSTl8PAuAdqWYSMnLOv', 'KSUID', '2017-10-10T04:00:47.000Z', { random: 'b5a1cd34b5f99d1154fb6853345c9735' }],
     ['9m4e2mr0ui3e8a215n4g', 'xid', '2011-03-22T17:50:19.000Z', { machine: '60f486', pid: '58408', counter: '4271561' }],
+    ['01226N0640J7K', 'TSID', '2020-04-15T20:22:07.665Z', { random: '18675' }],
+    ['01226n0640j7k', 'TSID', '2020-04-15T20:22:07.665Z'],
   ]) {
     const got = byForm(text);
     assert.equal(got?.name, name, text);
@@ -87,7 +90,8 @@ test('others by their form', () => {
   }
   for (const text of ['', '175928847299117063', '919108f7-52d1-0320-9bac-f847db4148a8', '919108f7-52d1-9320-9bac-f847db4148a8',
     '919108f7-52d1-4320-cbac-f847db4148a8', '81ARZ3NDEKTSV4RRFFQ69G5FAV', '01ARZ3NDEKTSV4RRFFQ69G5FAU', '507f191e810c19729de860eg',
-    'zzzzzzzzzzzzzzzzzzzzzzzzzzz', '9m4e2mr0ui3e8a215n41', '9m4e2mr0ui3e8a215n4']) {
+    'zzzzzzzzzzzzzzzzzzzzzzzzzzz', '9m4e2mr0ui3e8a215n41', '9m4e2mr0ui3e8a215n4', 'G1226N0640J7K', '01226N0640J7U',
+    '1759288472991']) {
     assert.equal(byForm(text), null, text);
   }
   assert.equal(byForm('aWgEPTl1tmebfsQzFP4bxwgy80V').name, 'KSUID'); // its largest: segmentio/ksuid, Max
