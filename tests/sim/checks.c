@@ -197,7 +197,9 @@ void check_refusal(struct seen *s, int code, const char *why) {
     else if (s->waits_since == 0)
         s->waits_since = now_ns;
     if (spoilt_soon_after(me->process->host, s->opened_at) ||
-        (code == SFID_ELEASE && has_no_keeper()) || all_pids_were_held(terms.window + TICK))
+        (code == SFID_ELEASE &&
+         (has_no_keeper() ||
+          (me->process->has_lost && all_pids_were_held(terms.deadline + 2 * SECOND)))))
         return;
     if (holder_is_excused(me->process->host) || guest_is_alone() ||
         (code == SFID_EAGAIN && now_ns < s->waits_since + TICK))

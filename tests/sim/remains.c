@@ -25,6 +25,7 @@ static struct hold {
     uint64_t till; /* a tick */
     uint64_t generator;
 } hold[PIDS];
+static char followed[PIDS][128]; /* what it was granted in place of was held under that base */
 
 /* ---- calls ------------------------------------------------------------------------------ */
 
@@ -103,12 +104,24 @@ void pid_is_registered(uint64_t pid, int64_t ms) {
     pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1);
 }
 
+void generator_has_lost(uint64_t generator, bool lost) {
+    for (int i = 0; i < PROCESSES; i++)
+        if (process[i].used && (uint64_t)process[i].born == generator >> 32)
+            process[i].has_lost = lost;
+}
+
+void pid_follows(uint64_t pid, const char *base) {
+    if (pid < PIDS)
+        snprintf(followed[pid], sizeof followed[pid], "%s", base);
+}
+
 /*
  * R6: whoever claims again does so under the same token, so that its server may find what it
  * granted. It looks at a part of the pids alone: then it grants another one under that token, or
  * renews what was to move, and the first one ends with its window. Several generators have one
  * page, and copies of a machine one number here. A grant that cannot be is given up. Servers that
- * are several do not know of one another.
+ * are several do not know of one another. A claim that comes after the short pid that it brought
+ * was moved is of a lease that is over.
  */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed) {
     if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || servers > 1)
@@ -117,7 +130,8 @@ void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed)
     for (uint64_t other = 0; other < PIDS; other++)
         if (other == pid || hold[other].generator != generator || hold[other].till <= tick_now())
             continue;
-        else if (check_is_granted(other, base) || renewed || servers_forgot())
+        else if (check_is_granted(other, base) || renewed || servers_forgot() ||
+                 strcmp(followed[other], base) == 0)
             hold[other].generator = 0;
         else
             blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d",

@@ -105,6 +105,10 @@ void exchange_numbers(void), one_is_away(void);
 /* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a
  * host has got one more. */
 void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* A server has told a generator that its pid is lost, behind its window; or another thing. */
+void generator_has_lost(uint64_t generator, bool lost);
+/* It was granted in place of a short one that was held under that base. */
+void pid_follows(uint64_t pid, const char *base);
 /* It has granted one to a generator, under that base. */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed);
 /* The same by a program without a record, for that long. */

@@ -148,6 +148,7 @@ struct process {
     unsigned handles;      /* that it has closed */
     unsigned files_before; /* it opened */
     size_t heap_used;
+    bool has_lost; /* its window was over when a server told it that its pid is lost */
     bool pageless; /* the run directory was lost since it opened a generator */
     unsigned build;
     unsigned born;  /* a number that none had before */
