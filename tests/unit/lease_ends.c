@@ -59,6 +59,46 @@ static void what_is_forgotten_at_the_end(void) {
     ok(last()->move_token == 0, "R11: but no ordinary one is wanted");
 }
 
+static void renew_once(void) {
+    wake_when_due();
+    grant(l.pid, 0, l.limit + WINDOW);
+}
+
+/* A record under a claim's nonce may have been made again, by a claim that came late. */
+static void whose_nonce_is_shown(void) {
+    begin_held(&usual);
+    wake_when_due();
+    ok(last()->kind == SFID__DO_RENEW && !last()->renewed, "the first renewal shows a claim's");
+    grant(l.pid, 0, l.limit + WINDOW);
+    wake_when_due();
+    ok(last()->renewed, "the next one a renewal's");
+    sfid__lease_follow(&l, l.nonce, l.next_nonce, l.limit);
+    ok(l.renewed, "also to a keeper that takes up its own work again");
+    sfid__lease_follow(&l, l.nonce + 1, 0, l.limit);
+    ok(!l.renewed, "of what another process noted it is not known");
+    begin_held(&usual);
+    renew_once();
+    wake_when_due();
+    answer(SFID__LOST);
+    ok(last()->kind == SFID__DO_CLAIM && !l.renewed, "a pid that is claimed anew has a claim's");
+    begin_held(&usual);
+    renew_once();
+    resume(TICK + WINDOW, 0);
+    ok(last()->kind == SFID__DO_RENEW && !last()->renewed, "of what was found it is not known");
+    begin_held(&usual);
+    close_lease();
+    ok(last()->kind == SFID__DO_RELEASE && !last()->renewed, "a release says so, too");
+    begin_held(&usual);
+    renew_once();
+    close_lease();
+    ok(last()->kind == SFID__DO_RELEASE && last()->renewed, "and what is a renewal's");
+    begin_held(&usual);
+    close_lease();
+    answer(SFID__LOST);
+    grant(l.pid, 0, l.limit + WINDOW);
+    ok(last()->kind == SFID__DO_RELEASE && last()->renewed, "also where it was shown again");
+}
+
 static void what_a_failure_says_of_the_store(void) {
     begin_held(&usual);
     wake_when_due();
@@ -75,6 +115,7 @@ static void what_a_failure_says_of_the_store(void) {
 int main(void) {
     what_an_open_window_is_worth();
     what_is_forgotten_at_the_end();
+    whose_nonce_is_shown();
     what_a_failure_says_of_the_store();
     return done_testing();
 }
