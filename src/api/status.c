@@ -30,6 +30,7 @@ struct look {
     const struct sfid__record *r;
     struct sfid__time now;
     uint64_t clock, tick, limit, hi;
+    bool closed; /* the record: the lease ended before its window */
 };
 
 static uint64_t reported(const _Atomic uint64_t *p) {
@@ -42,6 +43,7 @@ static struct look look_at(const struct sfid__generator *g) {
     v.tick = sfid__record_tick(v.r, sfid__record_position(v.r));
     v.limit = reported(&v.r->limit);
     v.hi = reported(&v.r->hi);
+    v.closed = (reported(&v.r->word) & SFID__CLOSED) != 0;
     return v;
 }
 
@@ -117,12 +119,29 @@ static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) 
            v->tick == v->r->floor && v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
-static void explain_wait(const struct sfid__generator *g, const struct sfid__rest *rest,
+/* Says what is over, and why: what the keeper failed at last, else `otherwise`. */
+static void explain_end(struct sfid__rest *rest, const struct look *v, const char *otherwise,
+                        char *out, size_t size) {
+    char why[SFID__ERROR_TEXT];
+    /* Acquire, with the release in keeper_tell.c: the text is there. */
+    if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
+        !sfid__text_read(&rest->keeper.failure, why))
+        snprintf(why, sizeof why, "%s", otherwise);
+    snprintf(out, size, "the %s is over: %s", v->closed ? "lease" : "window", why);
+}
+
+static void explain_wait(const struct sfid__generator *g, struct sfid__rest *rest,
                          const struct look *v, char *out, size_t size) {
     char until[SFID__TIME_TEXT];
+    if (v->closed) {
+        explain_end(rest, v, "its keeper was asked for another one", out, size);
+        return;
+    }
     if (!waits_for_mark(rest, v)) {
-        if (v->tick >= v->limit)
+        if (SFID__MAX(v->tick, v->clock) >= v->limit)
             snprintf(out, size, "the window is over, and its keeper was asked to extend it");
+        else if (v->tick <= v->clock)
+            snprintf(out, size, "a call could not wait for the next ID, which is there by now");
         else
             snprintf(out, size,
                      "the sequence is used up: the tick of the next ID is %" PRId64
@@ -143,7 +162,6 @@ static void explain_wait(const struct sfid__generator *g, const struct sfid__res
 static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out,
                     size_t size) {
     const struct look v = look_at(g);
-    char why[SFID__ERROR_TEXT];
     switch (code) {
     case SFID_EINVAL:
         snprintf(out, size, "the IDs of this generator have %s: call %s",
@@ -168,11 +186,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
         break;
     case SFID_ELEASE:
-        /* Acquire, with the release in keeper_tell.c: the text is there. */
-        if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
-            !sfid__text_read(&rest->keeper.failure, why))
-            snprintf(why, sizeof why, "it was not renewed in time");
-        snprintf(out, size, "the window is over: %s", why);
+        explain_end(rest, &v, "it was not renewed in time", out, size);
         break;
     default:
         snprintf(out, size, "%s", code ? sfid_strerror(code) : "");

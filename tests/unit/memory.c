@@ -3,6 +3,8 @@
  * stopped, shared by fork. */
 #include "draw/memory.h"
 
+#include "draw/generator.h"
+#include "draw/record.h"
 #include "id/layout.h"
 
 #include "support/scene.h"
@@ -82,6 +84,35 @@ static void goes_on(void) {
     ok(s.open == 1 && s.pid == 7 && s.identity[0] == '\0' && s.window_ms == INT64_MAX &&
            !s.keeper_here,
        "without identity, window or thread");
+    sfid_close(g);
+}
+
+/* ---- what a refused call says ----------------------------------------------- */
+
+static void refused(sfid *g, const char *why, const char *when) {
+    int64_t rc;
+    while ((rc = sfid_try_next(g)) >= 0)
+        ;
+    is_i64(rc, SFID_EAGAIN, "%s: a call that may not wait is refused", when);
+    ok(strstr(sfid_last_error(g), why) != NULL, "and the text says why: %s", sfid_last_error(g));
+}
+
+/* Two IDs a day. */
+static void says_why(void) {
+    static const sfid_layout two = SFID_LAYOUT(20, 10, 1, 86400000, SFID_EPOCH_MS);
+    sfid *g = open_or_bail(4, &two);
+    struct sfid__page *page = ((struct sfid__generator *)g)->page;
+    struct sfid__record *r = sfid__page_current(page);
+    const uint64_t start = sfid__record_position(r);
+    refused(g, "the sequence is used up", "two a day");
+    atomic_store(&r->word, start - (2 << two.seq_bits));
+    ok(strstr(sfid_last_error(g), "there by now") != NULL, "later the text says that: %s",
+       sfid_last_error(g));
+    atomic_store(&r->limit, sfid__record_tick(r, start));
+    atomic_store(&page->resting, SFID__RESTS);
+    refused(g, "the window is over", "at the end of the window");
+    sfid__record_close(r);
+    refused(g, "the lease is over", "the lease was lost");
     sfid_close(g);
 }
 
@@ -227,6 +258,7 @@ static void racing(void) {
 int main(void) {
     twice();
     goes_on();
+    says_why();
     shared_over_fork();
     reopened_in_child();
     racing();
