@@ -28,7 +28,6 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
     a->token = l->token;
     a->nonce = l->nonce;
     a->next_nonce = l->next_nonce;
-    a->renewed = l->renewed;
     a->limit = l->limit;
     a->start = l->start;
     return a;
@@ -112,12 +111,14 @@ static void rest_till_heartbeat(lease *l, const event *e, actions *out) {
 /*
  * A nonce that no copy of this process makes, and that is above the one before. Of two claims that
  * a store serves, the later nonce stands, in whatever order they arrive. After 2^24 nonces of one
- * lease they are only random, and that rule, which avoids a false loss, no longer applies.
+ * lease they are only random, and that rule, which avoids a false loss, no longer applies. The
+ * lowest bit tells any process that finds a nonce what it was made for.
  */
-static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
+static uint64_t nonce_after(uint64_t nonce, uint64_t random, bool renews) {
     const uint64_t most = UINT64_MAX >> NONCE_RANDOM_BITS,
                    count = SFID__MIN((nonce >> NONCE_RANDOM_BITS) + 1, most);
-    return count << NONCE_RANDOM_BITS | random >> (64 - NONCE_RANDOM_BITS);
+    return count << NONCE_RANDOM_BITS | (random >> (64 - NONCE_RANDOM_BITS) & ~UINT64_C(1)) |
+           renews;
 }
 
 /*
@@ -126,7 +127,7 @@ static uint64_t nonce_after(uint64_t nonce, uint64_t random) {
  * under which the answered one is renewed.
  */
 static void claim(lease *l, const event *e, actions *out) {
-    l->nonce = nonce_after(l->nonce, e->random[1]);
+    l->nonce = nonce_after(l->nonce, e->random[1], false);
     push_lease(out, SFID__DO_CLAIM, l);
 }
 
@@ -136,7 +137,6 @@ static void want(lease *l, uint64_t token, uint64_t nonce, uint64_t start) {
     l->token = token;
     l->nonce = nonce;
     l->next_nonce = 0;
-    l->renewed = false;
     l->move_token = 0;
     l->gave_up = false;
     l->start = start;
@@ -184,7 +184,7 @@ static void claim_answered(lease *l, const event *e, actions *out) {
 static void renew(lease *l, const event *e, actions *out) {
     l->soonest_ms = e->now_ms;
     if (l->next_nonce == 0)
-        l->next_nonce = nonce_after(l->nonce, e->random[1]);
+        l->next_nonce = nonce_after(l->nonce, e->random[1], true);
     push_lease(out, SFID__DO_NOTE, l);
     struct sfid__lease_action *a = push_lease(out, SFID__DO_RENEW, l);
     if (!is_short(l, l->pid) || !l->opened || l->state == SFID__LEASE_ENDED)
@@ -195,7 +195,7 @@ static void renew(lease *l, const event *e, actions *out) {
         l->move_nonce = 0;
     }
     a->move_token = l->move_token;
-    a->move_nonce = l->move_nonce = nonce_after(l->move_nonce, e->random[1]);
+    a->move_nonce = l->move_nonce = nonce_after(l->move_nonce, e->random[1], false);
 }
 
 static void usable(lease *l, actions *out) {
@@ -242,7 +242,6 @@ static void adopted(lease *l, const event *e, actions *out) {
 static void answered_renewal(lease *l) {
     l->nonce = l->next_nonce;
     l->next_nonce = 0;
-    l->renewed = true;
 }
 
 static void renewed(lease *l, const event *e, actions *out) {
@@ -436,7 +435,6 @@ static void resume(lease *l, const event *e, actions *out) {
     l->token = e->token;
     l->nonce = e->nonce;
     l->next_nonce = e->next_nonce;
-    l->renewed = false;
     l->retry_ms = 0;
     l->position = UINT64_MAX;
     l->soonest_ms = e->now_ms;
@@ -455,7 +453,6 @@ void sfid__lease_init(lease *l, const struct sfid__lease_terms *terms) {
 }
 
 void sfid__lease_follow(lease *l, uint64_t nonce, uint64_t next_nonce, uint64_t limit) {
-    l->renewed = l->renewed && l->nonce == nonce; /* else another process had the answer */
     l->nonce = nonce;
     l->next_nonce = next_nonce;
     l->limit = SFID__MAX(l->limit, limit); /* R4 */

@@ -75,6 +75,9 @@ static inline bool sfid__lease_is_short(uint64_t share, uint64_t pid) {
     return share != 0 && pid % share == share - 1;
 }
 
+/* Whether a nonce was made for a renewal, and not for a claim. */
+static inline bool sfid__nonce_renews(uint64_t nonce) { return (nonce & 1) != 0; }
+
 enum sfid__lease_state {
     SFID__LEASE_WANTED, /* no pid, or a lost one whose window is being used up */
     SFID__LEASE_HELD,
@@ -95,7 +98,6 @@ struct sfid__lease {
     bool gave_up;        /* no questions any more, except a release */
     bool bare;           /* as in the event, until a renewal succeeds */
     bool fresh;          /* the limit is a claim's: it was not renewed yet */
-    bool renewed;        /* the nonce was answered to a renewal, and this process had the answer */
     uint64_t pid, limit; /* of this lease, or of the lost one */
     uint64_t token;      /* the pid is held or claimed under it */
     uint64_t nonce;      /* last one answered */
@@ -179,11 +181,9 @@ enum sfid__lease_action_kind {
     SFID__DO_TELL_LOST,
     SFID__DO_TELL_FAILED,
     SFID__DO_CLAIM, /* ask: token, nonce, start; then ANSWER */
-    /* ask: pid, token, nonce, next_nonce, renewed, limit, move_token, move_nonce, start; then
-     * ANSWER */
+    /* ask: pid, token, nonce, next_nonce, limit, move_token, move_nonce, start; then ANSWER */
     SFID__DO_RENEW,
-    /* ask: pid, token, nonce, next_nonce, renewed, limit, floor (the first unused tick); then
-     * ANSWER */
+    /* ask: pid, token, nonce, next_nonce, limit, floor (the first unused tick); then ANSWER */
     SFID__DO_RELEASE,
     SFID__DO_GIVE_UP, /* no pid can be had: the store's error stands */
     SFID__DO_SLEEP    /* until due_ms, or a poke; then WAKE */
@@ -193,7 +193,6 @@ struct sfid__lease_action {
     enum sfid__lease_action_kind kind;
     uint64_t pid, token, nonce, next_nonce, floor, limit, start;
     uint64_t move_token, move_nonce; /* 0: no other pid is wanted */
-    bool renewed;                    /* as in the lease */
     int64_t due_ms;
 
     /* What the holder adds to a question. */

@@ -224,6 +224,7 @@ static enum sfid__lease_answer redis_claim(struct sfid__store *store,
 /* What a holder shows: the arguments of renew and of release begin alike. */
 struct shown {
     char pid[NUMBER], nonce[HEX], base[BASE], next_nonce[HEX];
+    const char *is_renewals; /* nonce */
 };
 
 static void show(const struct redis_store *s, const struct sfid__lease_action *a,
@@ -232,6 +233,7 @@ static void show(const struct redis_store *s, const struct sfid__lease_action *a
     hex(a->nonce, out->nonce);
     name_base(s, a->token, out->base);
     hex(a->next_nonce, out->next_nonce);
+    out->is_renewals = sfid__nonce_renews(a->nonce) ? "1" : "";
 }
 
 static enum sfid__lease_answer
@@ -287,7 +289,7 @@ static enum sfid__lease_answer redis_renew(struct sfid__store *store,
                                 moves ? start : "",
                                 moves ? move_nonce : "",
                                 moves ? move_base : "",
-                                ask->renewed ? "1" : ""};
+                                shown.is_renewals};
     const struct sfid__question q = {.argc = 9, .argv = argv};
     if (ask_app(s, ask, "renew", q, 6, err) < 0)
         return failed(s);
@@ -337,13 +339,8 @@ static enum sfid__lease_answer redis_release(struct sfid__store *store,
     show(s, ask, &shown);
     decimal(ask->floor, first_unused);
     decimal(ask->limit, limit);
-    const char *const argv[] = {shown.pid,
-                                shown.nonce,
-                                shown.base,
-                                shown.next_nonce,
-                                first_unused,
-                                limit,
-                                ask->renewed ? "1" : ""};
+    const char *const argv[] = {shown.pid,    shown.nonce, shown.base,       shown.next_nonce,
+                                first_unused, limit,       shown.is_renewals};
     const int64_t until_ms = sfid__deadline_now_ms() + patience_ms(s, RELEASE_MS);
     const struct sfid__question q = {7, argv, NULL, SFID__MIN(until_ms, ask->deadline_ms), NULL};
     s->app.reply.unanswered = 0;
