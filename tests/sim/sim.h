@@ -160,6 +160,7 @@ struct process {
     bool ends_asking;              /* the same, when it asks a server */
     /* until it is stopped or killed in one (steps.c); 0: it is not */
     unsigned calls_left;
+    struct event *ends_by; /* what made it so: all that is drawn then belongs to that event */
     struct {
         int64_t pid;
         enum { PID_NONE, PID_WANTED, PID_HELD } is;

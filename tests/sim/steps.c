@@ -58,6 +58,7 @@ void meets_stopped(void) {
 void step_ends(void) {
     struct process *p = me->process;
     const bool was = me->busy;
+    acting = p->ends_by;
     if (chance(dice, KILLED)) {
         struct victim *v = memory(sizeof *v);
         *v = (struct victim){(int)(p - process), p->born};
@@ -73,14 +74,17 @@ void step_ends(void) {
                          p->stopped_till > other->stopped_till ? p->stopped_till
                                                                : other->stopped_till);
     }
+    acting = NULL;
     me->busy = true;
     give_turn();
     me->busy = was;
 }
 
 static void ends_after(struct process *p, uint64_t calls) {
-    if (p && p->stopped_till <= now_ns)
+    if (p && p->stopped_till <= now_ns) {
         p->calls_left = 1 + (unsigned)below(dice, calls);
+        p->ends_by = acting;
+    }
 }
 
 void end_in_step(void) {
@@ -101,13 +105,18 @@ void end_in_close(void) {
 /* The next question that it asks a server, or the answer, is its last for a while. */
 void end_in_exchange(void) {
     struct process *p = any_process(any_host());
-    if (p)
+    if (p) {
         p->ends_asking = true;
+        p->ends_by = acting;
+    }
 }
 
 void step_asks(void) {
-    if (me->process->ends_asking)
+    if (me->process->ends_asking) {
+        acting = me->process->ends_by;
         ends_after(me->process, OF_EXCHANGE);
+        acting = NULL;
+    }
     me->process->ends_asking = false;
 }
 
