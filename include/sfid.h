@@ -2,8 +2,14 @@
 /**
  * sfid.h - unique, time-ordered 64-bit IDs without a round trip.
  *
- *     sfid *g = NULL; if (sfid_open_app(&g, "orders", "local") < 0) { puts(sfid_last_error(g));
- *     sfid_close(g); return 1; } int64_t id = sfid_next(g); sfid_close(g);
+ *     sfid *g = NULL;
+ *     if (sfid_open_app(&g, "orders", "local") < 0) {
+ *         puts(sfid_last_error(g));
+ *         sfid_close(g);
+ *         return 1;
+ *     }
+ *     int64_t id = sfid_next(g);
+ *     sfid_close(g);
  *
  * No two IDs of one app name are ever equal, over threads, forked children,
  * processes and restarts. doc/safety.md lists the assumptions. A call that
@@ -157,18 +163,19 @@ typedef struct sfid sfid;
  *                     user of its own, which no other server knows (doc/pool.md).
  *                     A URL is as above, without pids, pid_min and pid_max
  *
- * Returns 0, or SFID_EINVAL       out or opt is NULL; an option is out of range (the text names
- *   it); layout and wide are both set SFID_ENOMEM       out of memory, or no thread could be made
- *   (RLIMIT_NPROC) SFID_EBUSY        another process of this host, or another handle, holds
- *   opt->pid; the app is shared with other settings SFID_ENOPID       all pids are taken, or the
- *   server does not know the app (the text says who holds
- *                     them, and until when)
+ * Returns 0, or
+ *   SFID_EINVAL       out or opt is NULL; an option is out of range (the text names it); layout and
+ *                     wide are both set
+ *   SFID_ENOMEM       out of memory, or no thread could be made (RLIMIT_NPROC)
+ *   SFID_EBUSY        another process of this host, or another handle, holds opt->pid; the app is
+ *                     shared with other settings
+ *   SFID_ENOPID       all pids are taken, or the server does not know the app (the text says who
+ *                     holds them, and until when)
  *   SFID_ELEASE       share is 2, and no process shares the app now
  *   SFID_EREDIS       the server cannot be reached, or does not answer as it should
  *   SFID_EAUTH        the user or password is wrong, or the user lacks a permission (the text names
- *                     it); with
- *                     TLS, the server's certificate fails a check, or the server wants one from the
- *                     client; a sentinel or node names a host that it may not name
+ *                     it); with TLS, the server's certificate fails a check, or the server wants
+ *                     one from the client; a sentinel or node names a host that it may not name
  *   SFID_ECLOCK       the clock is before the layout's epoch, or more than max_skew_ms from the
  *                     server's; or a fixed pid's mark is further ahead than a right clock writes it
  *                     (sfid_mark_look(); the text has the cure)
@@ -415,8 +422,10 @@ SFID_API int64_t sfid_max_at(const sfid_layout *l, int64_t unix_ms);
  * opt may be NULL. run and state have room for run_size and state_size bytes;
  * NULL: not wanted.
  *
- * Returns 0, or SFID_EINVAL a buffer is too small, or the options have an unknown size SFID_ESTATE
- *   no directory can be named (HOME is not set), or the working directory cannot be found
+ * Returns 0, or
+ *   SFID_EINVAL a buffer is too small, or the options have an unknown size
+ *   SFID_ESTATE no directory can be named (HOME is not set), or the working directory cannot be
+ *               found
  *   SFID_ENOMEM out of memory
  * Threads: any. Fork: safe. Signals: not safe.
  */

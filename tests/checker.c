@@ -4,11 +4,11 @@
  *
  *     checker [--layout TEXT] [--order none|per-file|pid] [--count N] FILE-OR-DIRECTORY…
  *
- * The files are those of tests/support/idlog.h. It finds duplicates      equal IDs, in one file or
- *     in two order breaks    an ID not above the one before it in its file (not with --order none)
+ * The files are those of tests/support/idlog.h. It finds
+ *     duplicates      equal IDs, in one file or in two
+ *     order breaks    an ID not above the one before it in its file (not with --order none)
  *     foreign IDs     errors that were logged as IDs, IDs that do not decode to the layout, IDs of
- *     another pid than the
- *                     file names
+ *                     another pid than the file names
  *     life breaks     with --order pid: an ID of a pid not above all IDs of the pid's earlier lives
  *     lost IDs        a log was too short
  * and where the files of windows are there, too (they need --layout),

@@ -5,9 +5,8 @@
  *
  *     plain ids SEED COUNT BITS                    numbers below 2^BITS, of all sizes
  *     plain follows BITS <lines                    succeeds if each is a number as printf() writes
- *                                                  it, and is one more than
- *                                                  that before, or has a new tick's zeros in its
- *                                                  lowest BITS
+ *                                                  it, and is one more than that before, or has a
+ *                                                  new tick's zeros in its lowest BITS
  *     plain text|json|csv|tsv NAME TIME PID SEQ UNIT_MS EPOCH_MS [OWN KIND SHIFT BITS]... <ids
  *
  * OWN is a maker's name of a field, KIND the field of which it is a part: time, pid or seq.

@@ -226,8 +226,8 @@ bool id_sets_meet(const struct id_set *a, const struct id_set *b, sfid_wide *id)
  *
  *   first   the first j that reaches any k, and the last k that it reaches
  *   middle  numbered by j if OLD's ticks are at least as many IDs apart as NEW's, or else by k. The
- *           distances are powers of 2,
- *           so the other tick of the pair is the number times a power of 2, plus a constant
+ *           distances are powers of 2, so the other tick of the pair is the number times a power of
+ *           2, plus a constant
  *   last    NEW's last tick, and the first j that reaches it, if one does
  *
  * Hence end(k) - begin(j) is linear over the middle: the steps with end(k) > begin(j) are all,

@@ -110,14 +110,18 @@ typedef struct sfid_lease_info {
  * bytes. On failure it gets one sentence, cut if it is too long; on success it gets "". The server
  * is asked about 256 pids at a time, so neighbours may have changed in between.
  *
- * Returns 0, or SFID_EINVAL       opt is NULL; an option is out of range; no app; in a cluster, an
- *   app name that cannot be used there SFID_ENOMEM       out of memory SFID_EUNSUPPORTED the store
- *   keeps no leases of this kind ("local", "ordinal:", a fixed pid), or this build cannot use it
+ * Returns 0, or
+ *   SFID_EINVAL       opt is NULL; an option is out of range; no app; in a cluster, an app name
+ *                     that cannot be used there
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", "ordinal:", a fixed pid), or
+ *                     this build cannot use it
  *   SFID_EREDIS       the server cannot be reached, or does not answer in time or as it should
- *   SFID_EAUTH        user or password is wrong, or the user lacks a permission SFID_ECLOCK
- *   the clocks of host and server are too far apart, or the server's is before the layout's epoch
+ *   SFID_EAUTH        user or password is wrong, or the user lacks a permission
+ *   SFID_ECLOCK       the clocks of host and server are too far apart, or the server's is before
+ *                     the layout's epoch
  *   SFID_ELAYOUT      the app is used with another layout, ttl_ms, skew_budget_ms, short_ms or
- *   min_good
+ *                     min_good
  * Threads: any. Fork: safe, but not inside each. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_look(const sfid_options *opt, sfid_app_info *out,
@@ -165,11 +169,12 @@ enum {
  * answered, also on an error. why and why_size are as in sfid_app_look(). With
  * SFID_EBUSY the sentence says who holds what, and until when.
  *
- * Returns 0, or as sfid_app_look(), or SFID_EBUSY   pids are held, foreign or unshown; or one may
- *   be in use that would leave the range SFID_ELAYOUT as above, or the state is SFID_APP_BARRED and
- *   flags lacks SFID_INIT_UPGRADE SFID_EAGAIN  the server restarted or failed over each time it was
- *   looked at SFID_EREDIS  as above, or the server accepts no writes. If its answer was lost, the
- *   change may have been made
+ * Returns 0, or as sfid_app_look(), or
+ *   SFID_EBUSY   pids are held, foreign or unshown; or one may be in use that would leave the range
+ *   SFID_ELAYOUT as above, or the state is SFID_APP_BARRED and flags lacks SFID_INIT_UPGRADE
+ *   SFID_EAGAIN  the server restarted or failed over each time it was looked at
+ *   SFID_EREDIS  as above, or the server accepts no writes. If its answer was lost, the change may
+ *                have been made
  * Threads: any. Fork: safe. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_init(const sfid_options *opt, int flags, sfid_app_info *out,
@@ -227,10 +232,11 @@ SFID_API SFID_MUST_CHECK int sfid_pid_look(const sfid_options *opt, uint64_t pid
  * *out (may be NULL) is the state of the pid afterwards. why and why_size are as
  * in sfid_app_look().
  *
- * Returns 0, also if an earlier call did the same, or as sfid_pid_look(), or SFID_ELEASE  nobody
- *   holds the pid: the server does not know it, or it was released SFID_EBUSY   it is registered
- *   without a record: by a program that alone can end that (SFID_LEASE_FOREIGN), or by a
- *                process that has yet to show its lease (SFID_LEASE_UNSHOWN)
+ * Returns 0, also if an earlier call did the same, or as sfid_pid_look(), or
+ *   SFID_ELEASE  nobody holds the pid: the server does not know it, or it was released
+ *   SFID_EBUSY   it is registered without a record: by a program that alone can end that
+ *                (SFID_LEASE_FOREIGN), or by a process that has yet to show its lease
+ *                (SFID_LEASE_UNSHOWN)
  *   SFID_EAGAIN  another holder than the given one has it, or the server's records are from before
  *                a restart or failover
  *   SFID_EREDIS  also: the server accepts no writes. If its answer was lost, the change may have
@@ -286,9 +292,11 @@ typedef struct sfid_finding {
  * not show (CONFIG GET), are findings too, but not errors. why and why_size are as
  * in sfid_app_look().
  *
- * Returns 0 whatever was found, or SFID_EINVAL       opt or each is NULL; an option is out of
- *   range; no app SFID_ENOMEM       out of memory SFID_EUNSUPPORTED the store keeps no leases of
- *   this kind ("local", "ordinal:", a fixed pid), or this build cannot use it
+ * Returns 0 whatever was found, or
+ *   SFID_EINVAL       opt or each is NULL; an option is out of range; no app
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the store keeps no leases of this kind ("local", "ordinal:", a fixed pid), or
+ *                     this build cannot use it
  * Threads: any. Fork: safe, but not inside each. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt,
@@ -332,11 +340,14 @@ typedef struct sfid_mark_info {
  * layout is the one that the app has on this host. why and why_size are as in
  * sfid_app_look().
  *
- * Returns 0 with *out set, or SFID_ECLOCK       with *out set: out->far. sfid_open() refuses the
- *   pid then, but store "local" takes another one SFID_EINVAL       opt or out is NULL, no app is
- *   given, an option or the pid is out of range SFID_ESTATE       a directory or file cannot be
- *   read, or the mark is damaged SFID_ELAYOUT      the mark is of another layout SFID_ENOMEM
- *   out of memory SFID_EUNSUPPORTED the pids of a server have no mark
+ * Returns 0 with *out set, or
+ *   SFID_ECLOCK       with *out set: out->far. sfid_open() refuses the pid then, but store "local"
+ *                     takes another one
+ *   SFID_EINVAL       opt or out is NULL, no app is given, an option or the pid is out of range
+ *   SFID_ESTATE       a directory or file cannot be read, or the mark is damaged
+ *   SFID_ELAYOUT      the mark is of another layout
+ *   SFID_ENOMEM       out of memory
+ *   SFID_EUNSUPPORTED the pids of a server have no mark
  * Threads: any. Fork: safe. Signals: not safe.
  */
 SFID_API SFID_MUST_CHECK int sfid_mark_look(const sfid_options *opt, uint64_t pid,

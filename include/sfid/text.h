@@ -49,9 +49,9 @@ SFID_API const char *sfid_form_name(sfid_form form);
 /**
  * Reads an ID from exactly len bytes of text.
  *
- * Returns 0, or SFID_EINVAL    text or id is NULL, the form is unknown or SFID_UUID, the text is
- *   empty, a byte is not a digit of the form, or
- *                  (SFID_BYTES) len is not 8
+ * Returns 0, or
+ *   SFID_EINVAL    text or id is NULL, the form is unknown or SFID_UUID, the text is empty, a byte
+ *                  is not a digit of the form, or (SFID_BYTES) len is not 8
  *   SFID_EOVERFLOW the value is above INT64_MAX, or there are more digits than the form has
  * If both apply, the code is SFID_EINVAL. *id is set on success only.
  */

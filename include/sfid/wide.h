@@ -49,9 +49,9 @@ SFID_API int sfid_wide_compare(sfid_wide a, sfid_wide b);
  * 64-bit ID. SFID_UUID needs the 36 characters of 8-4-4-4-12 and takes a UUID of
  * any version; sfid_wide_parse() checks the version.
  *
- * Returns 0, or SFID_EINVAL    text or id is NULL, the form is unknown, the text is empty, a byte
- *   is out of place, or len is not 36
- *                  (SFID_UUID) or 16 (SFID_BYTES)
+ * Returns 0, or
+ *   SFID_EINVAL    text or id is NULL, the form is unknown, the text is empty, a byte is out of
+ *                  place, or len is not 36 (SFID_UUID) or 16 (SFID_BYTES)
  *   SFID_EOVERFLOW the value is 2^128 or more, or there are more digits than the form has
  * *id is set on success only, *at (may be NULL) on failure only.
  */
@@ -166,10 +166,10 @@ SFID_API SFID_MUST_CHECK int sfid_wide_layout_fields(const sfid_wide_layout *l, 
 /**
  * Takes a wide ID apart.
  *
- * Returns 0, or one of these, with *out unchanged SFID_EINVAL    l or out is NULL, the layout is
- *   unusable, a bit above its width is set (awsflake), version and variant are
- *                  not those of UUID version 7 (uuid7), or the bits between time and worker are not
- *                  zero (flake-go)
+ * Returns 0, or one of these, with *out unchanged
+ *   SFID_EINVAL    l or out is NULL, the layout is unusable, a bit above its width is set
+ *                  (awsflake), version and variant are not those of UUID version 7 (uuid7), or the
+ *                  bits between time and worker are not zero (flake-go)
  *   SFID_EOVERFLOW the tick begins past what unix_ms can hold (flake)
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wide id,
@@ -179,8 +179,10 @@ SFID_API SFID_MUST_CHECK int sfid_wide_parse(const sfid_wide_layout *l, sfid_wid
  * Puts a wide ID together from in->tick, in->pid, in->seq and in->random;
  * in->unix_ms is not read. The promise of uniqueness does not cover such an ID.
  *
- * Returns 0, or SFID_EINVAL    l, in or id is NULL, the layout is unusable, or pid, seq or random
- *   is too large for it SFID_EOVERFLOW tick is too large
+ * Returns 0, or
+ *   SFID_EINVAL    l, in or id is NULL, the layout is unusable, or pid, seq or random is too large
+ *                  for it
+ *   SFID_EOVERFLOW tick is too large
  */
 SFID_API SFID_MUST_CHECK int sfid_wide_compose(const sfid_wide_layout *l, const sfid_wide_parts *in,
                                                sfid_wide *id);
@@ -265,15 +267,14 @@ SFID_API SFID_MUST_CHECK int sfid_ipv4_address(const char *interface, uint32_t *
  *   awsflake   opt.pid is SFID_AWS_PID(): the region and the two last octets of the host's address
  *
  * The random bits of a UUID are a keyed function of its time and sequence: AES-128 where the
- * processor has instructions for it, SipHash-2-4 elsewhere. The kernel gives each process its key.
- *   Somebody who sees any number of UUIDs cannot tell the random bits of another from chance, and
- *   so guesses one UUID of a known millisecond, pid and sequence in 2^43 tries on average. These
- *   three parts can be read from any UUID, and guessed. After a fork, parent and child cannot
- *   compute each other's bits: the child has a key of its own. Somebody who reads the memory of a
- *   process can compute the random bits of all its UUIDs, earlier and later ones. A core dump does
- *   not have the key.
- * So a UUID may name what others must not find by counting. It is no password. Where a filter
- * refuses getrandom(2), the bits differ, but can be guessed.
+ * processor has instructions for it, SipHash-2-4 elsewhere. The kernel gives each process its
+ * key. Somebody who sees any number of UUIDs cannot tell the random bits of another from chance,
+ * and so guesses one UUID of a known millisecond, pid and sequence in 2^43 tries on average.
+ * These three parts can be read from any UUID, and guessed. After a fork, parent and child
+ * cannot compute each other's bits: the child has a key of its own. Somebody who reads the
+ * memory of a process can compute the random bits of all its UUIDs, earlier and later ones. A
+ * core dump does not have the key. So a UUID may name what others must not find by counting. It
+ * is no password. Where a filter refuses getrandom(2), the bits differ, but can be guessed.
  *
  * A worker of flake, flake-go or awsflake is a host. The processes of a host share
  * the worker, and each process holds a part of the sequence: the lowest part that no
