@@ -75,6 +75,7 @@ static const struct {
 static bool server_begins_anew(enum cause c) { return table[c].loses && c != CAUSE_LATE_KEEPERS; }
 
 static uint64_t times[CAUSES];
+static int64_t outrun_till;
 static int64_t holders_till[HOSTS], newcomers_till[HOSTS], losses_till[HOSTS], away_till[HOSTS],
     behind_till[HOSTS];
 static int64_t spoilt_till[HOSTS], unmarked_till[HOSTS];
@@ -176,10 +177,25 @@ void cause_begins(enum cause c, int where, int64_t till) {
         is_unasked[i] = true;
 }
 
+/* A short window has this much left at its renewal, behind S. If the clock of the server that takes
+ * over is further ahead, it proves nothing. */
+static void look_at_clock(unsigned which) {
+    static int64_t before[SERVERS];
+    int64_t least = before[which];
+    for (unsigned i = 0; i < servers; i++)
+        least = before[i] < least ? before[i] : least;
+    before[which] = server[which].offset_ns;
+    if (before[which] - least > terms.brief - terms.brief / 3 - terms.skew - TO_COME_BACK)
+        raise(&outrun_till, now_ns + terms.window + terms.skew);
+}
+
+bool short_window_is_outrun(void) { return now_ns <= outrun_till; }
+
 void server_is_asked(unsigned which) {
     if (!is_unasked[which])
         return;
     is_unasked[which] = false;
+    look_at_clock(which);
     note("server %u is asked for the first time since it forgot or took over", which);
     for (int h = 0; h < (int)hosts; h++)
         begins_on(CAUSE_FORGOT, h, now_ns);

@@ -91,6 +91,7 @@ static void check(struct seen *s, const struct made_of *id) {
     s->got_at = now_ns;
     s->waits_since = 0;
     s->is_newcomer = false;
+    s->pid = id->pid;
     if (id->high < s->high || (id->high == s->high && id->low <= s->low)) {
         counts.out_of_order++;
         blame("OUT OF ORDER: %" PRIu64 ".%" PRIu64 " after %" PRIu64 ".%" PRIu64, id->high, id->low,
@@ -189,7 +190,8 @@ static bool has_no_keeper(void) {
 }
 
 void check_refusal(struct seen *s, int code, const char *why) {
-    s->is_newcomer |= forgot_soon_after(s->opened_at);
+    s->is_newcomer |= forgot_soon_after(s->opened_at) ||
+                      (s->pid % 8 == 7 && short_window_is_outrun()); /* % 8: src/lease/windows.c */
     if (s->is_newcomer && newcomer_is_excused(me->process->host))
         return;
     if (code != SFID_EAGAIN)

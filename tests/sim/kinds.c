@@ -297,9 +297,11 @@ sfid *kind_open(int64_t wants_since) {
 }
 
 void kind_close(sfid *g) {
-    const int64_t began = now_ns;
+    const int64_t began = now_ns, pid = lib.pid(g);
     me->process->opened_at = 0;
     lib.close(g);
+    if (me->process->pageless)
+        pid_is_left(pid);
     check_closed(began);
     check_remains();
     if (strcmp(settings.world, "none") == 0) /* elsewhere an answer may have been late */

@@ -100,6 +100,11 @@ void pid_is_held(int where, uint64_t pid, uint64_t till) {
         all_till = first;
 }
 
+void pid_is_left(int64_t pid) {
+    if (pid >= 0 && pid < PIDS)
+        hold[pid].host = -1;
+}
+
 void pid_is_registered(uint64_t pid, int64_t ms) {
     pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1);
 }

@@ -88,6 +88,8 @@ bool check_is_granted(uint64_t pid, const char *base);
 bool spoilt_soon_after(int where, int64_t opened_at);
 /* causes.c: an answer of it has a new era. */
 void server_is_asked(unsigned which);
+/* A server took over whose clock is so far ahead that short windows did not prove their right. */
+bool short_window_is_outrun(void);
 size_t server_answer(const struct command *c, char *out, size_t room);
 
 /* several.c: what befalls servers of which there are several. */
@@ -105,6 +107,8 @@ void exchange_numbers(void), one_is_away(void);
 /* remains.c: a server has granted a pid below that tick to a host, or has it back from there on; a
  * host has got one more. */
 void pid_is_held(int where, uint64_t pid, uint64_t till);
+/* It was left without a page: if it was not released, nobody finds it. */
+void pid_is_left(int64_t pid);
 /* A server has told a generator that its pid is lost, behind its window; or another thing. */
 void generator_has_lost(uint64_t generator, bool lost);
 /* It was granted in place of a short one that was held under that base. */

@@ -384,6 +384,7 @@ void causes_report(void);
 struct seen {
     uint64_t high, low; /* the last ID */
     int64_t got_at, opened_at;
+    uint64_t pid;        /* of the last ID */
     bool is_newcomer;    /* the servers forgot before they answered its first question */
     int64_t waits_since; /* for the next tick; 0: it does not */
 };
