@@ -13,7 +13,7 @@ static int ask(const char *socket, size_t n, char **args) {
     char line[65536];
     struct resp *c = resp_unix(socket);
     struct reply *reply =
-        c && resp_send(c, n, (const char *const *)args, NULL) ? resp_read(c, 10000) : NULL;
+        c && resp_send(c, n, (const char *const *)args, NULL) ? resp_read(c, TAP_WAIT_MS) : NULL;
     puts(reply_line(reply, line, sizeof line));
     const bool good = reply && reply->type != '-';
     reply_free(reply);

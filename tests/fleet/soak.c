@@ -12,7 +12,7 @@
  * again, all end, and the checker judges the IDs (soak_judge.h). A round with findings is the last
  * one.
  *
- * Sizes: 15 s (long: 120 s; sanitizer: 15 s); SFID_TEST_SOAK_S sets the seconds, SFID_TEST_SEED the
+ * Sizes: 15 s (long: 120 s); SFID_TEST_SOAK_S sets the seconds, SFID_TEST_SEED the
  * seed, SFID_SOAK_KEEP names a directory for the logs of a round with findings. For an hour, in the
  * build directory:
  *
