@@ -59,7 +59,7 @@ static bool is_left(void *stay) {
  */
 static void all_leave(struct member *all, unsigned trouble, const char *what) {
     unsigned there = 0, left = 0;
-    for (unsigned i = 0; i < MEMBERS; i++) {
+    for (unsigned i = 0; i < MEMBERS && left == there; i++) { /* one that stays is enough */
         if (server_of(atomic_load(&all[i].pid)) != trouble)
             continue;
         there++;
