@@ -32,10 +32,18 @@ struct process *any_process(const struct host *h) {
                            : chosen];
 }
 
+/* What a process without a page leaves is lost with it. */
+void cause_killed(const struct process *p) {
+    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, p->host, now_ns);
+}
+
 void kill_all(const struct host *h) {
     for (int i = 0; i < PROCESSES; i++)
-        if (process[i].used && process[i].host == number_of(h))
+        if (process[i].used && process[i].host == number_of(h)) {
+            if (process[i].pageless)
+                cause_killed(&process[i]);
             process_kill(&process[i]);
+        }
 }
 
 static int64_t killed_ns[HOSTS]; /* the last one of a host; its successor comes within SUCCESSOR */
@@ -46,7 +54,7 @@ void kill_one(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
+    cause_killed(p);
     killed_ns[number_of(h)] = now_ns;
     note("process %d is killed", p->pid);
     process_kill(p);
@@ -109,7 +117,7 @@ void kill_and_start(void) {
     struct process *p = any_process(h);
     if (p == NULL)
         return;
-    cause_begins(p->pageless ? CAUSE_POWER : CAUSE_KILL, number_of(h), now_ns);
+    cause_killed(p);
     note("process %d is killed, and starts again", p->pid);
     start_again(p);
     process_kill(p);

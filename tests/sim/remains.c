@@ -126,10 +126,11 @@ void pid_follows(uint64_t pid, const char *base) {
  * renews what was to move, and the first one ends with its window. Several generators have one
  * page, and copies of a machine one number here. A grant that cannot be is given up. Servers that
  * are several do not know of one another. A claim that comes after the short pid that it brought
- * was moved is of a lease that is over.
+ * was moved is of a lease that is over. Ticks of UUIDs are not those that are counted here.
  */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed) {
-    if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || servers > 1)
+    if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || has_kind("wide") ||
+        servers > 1)
         return;
     hold[pid].generator = generator;
     for (uint64_t other = 0; other < PIDS; other++)
@@ -156,11 +157,11 @@ bool all_pids_are_held(void) {
 
 void check_hoard(int where, bool closed) {
     unsigned held = 0, slots = 0;
-    /* Ticks of UUIDs are shorter; a child may end without a close. In a pool a claim that was
-     * answered late is given back. Nobody knows who is the last one with a page whose file is
-     * lost. */
+    /* Ticks of UUIDs are shorter; a child may end without a close; a close may have a password of
+     * before. In a pool a claim that was answered late is given back. Nobody knows who is the last
+     * one with a page whose file is lost. */
     if (!host_is_at_peace(where) || has_kind("pool") || has_kind("wide") || has_kind("fork") ||
-        (is_shared() && strcmp(settings.world, "none") != 0))
+        (closed && has_kind("auth")) || (is_shared() && strcmp(settings.world, "none") != 0))
         return;
     for (uint64_t pid = 0; pid < PIDS; pid++)
         held += hold[pid].host == where && hold[pid].till > tick_now();

@@ -330,6 +330,7 @@ extern const char *world_store; /* its URL, where it is no single server; or NUL
 struct host *any_host(void);
 struct process *any_process(const struct host *h);
 void kill_all(const struct host *h);
+void cause_killed(const struct process *p); /* a kill, or the loss of a page, too */
 
 /* causes.c: what may cost an ID or a lease, and for how long: rows of doc/safety.md. */
 enum cause {

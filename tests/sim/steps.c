@@ -30,7 +30,7 @@ static void die(void *arg) {
     struct process *p = &process[v->place];
     if (p->used && p->born == v->born) {
         note("process %d is killed in a step", p->pid);
-        cause_begins(CAUSE_KILL, p->host, now_ns);
+        cause_killed(p);
         if (p->parent == 1 && chance(dice, AGAIN))
             fleet_start(p->host, now_ns + up_to(dice, 100 * MS));
         process_kill(p);
