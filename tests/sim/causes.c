@@ -254,6 +254,8 @@ void cause_spoilt_try(int where, int64_t till) {
         raise(&holders_till[where], till);
 }
 
+void cause_short_cut(int where, int64_t till) { raise(&spoilt_till[where], till); }
+
 bool host_is_at_peace(int where) {
     return now_ns > befell_till[where] + terms.window + terms.skew + slack_ns();
 }

@@ -159,10 +159,12 @@ static void cut_for(int64_t ns) {
 
 void cut_long(void) { cut_for(400 * SECOND); }
 
-/* Shorter than W - H - D - 0.5 s: this costs nothing, and is no cause. */
+/* Shorter than W - H - D - 0.5 s: this costs nothing, and is no cause but for who just went on with
+ * a window that was nearly over. */
 void cut_short(void) {
     struct host *h = any_host();
     h->cut_till = now_ns + any_ns(5 * SECOND);
+    cause_short_cut(number_of(h), h->cut_till);
     note("host %d is cut off for a while", number_of(h));
 }
 

@@ -299,6 +299,8 @@ sfid *kind_open(int64_t wants_since) {
 void kind_close(sfid *g) {
     const int64_t began = now_ns, pid = lib.pid(g);
     me->process->opened_at = 0;
+    if (me->process->fixed.is == PID_HELD)
+        me->process->fixed.is = PID_WANTED; /* from some step of it on another one may have it */
     lib.close(g);
     if (me->process->pageless)
         pid_is_left(pid);

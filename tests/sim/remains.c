@@ -122,11 +122,12 @@ void pid_follows(uint64_t pid, const char *base) {
 
 /*
  * R6: whoever claims again does so under the same token, so that its server may find what it
- * granted. It looks at a part of the pids alone: then it grants another one under that token, or
- * renews what was to move, and the first one ends with its window. Several generators have one
- * page, and copies of a machine one number here. A grant that cannot be is given up. Servers that
- * are several do not know of one another. A claim that comes after the short pid that it brought
- * was moved is of a lease that is over. Ticks of UUIDs are not those that are counted here.
+ * granted. It looks at a part of the pids alone: then it grants another one under that token,
+ * or renews what was to move, and the first one ends with its window. Several generators have
+ * one page, and copies of a machine one number here. A grant that cannot be is given up.
+ * Servers that are several do not know of one another. A claim that comes after the short pid
+ * that it brought was moved, or is answered before that, is of a lease that is over. Ticks of
+ * UUIDs are not those that are counted here.
  */
 void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed) {
     if (pid >= PIDS || is_shared() || has_kind("copy") || has_kind("spoilt") || has_kind("wide") ||
@@ -137,7 +138,7 @@ void check_two(uint64_t generator, uint64_t pid, const char *base, bool renewed)
         if (other == pid || hold[other].generator != generator || hold[other].till <= tick_now())
             continue;
         else if (check_is_granted(other, base) || renewed || servers_forgot() ||
-                 strcmp(followed[other], base) == 0)
+                 strcmp(followed[other], base) == 0 || check_is_granted(other, followed[pid]))
             hold[other].generator = 0;
         else
             blame("TWO PIDS: %" PRIu64 " and %" PRIu64 " are granted to one generator of host %d",

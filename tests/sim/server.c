@@ -239,8 +239,8 @@ static void hold(const struct command *c, int table, const struct answered *a) {
         pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
     if (a->lost || a->foreign || a->claimed || a->renewed || a->moved)
         generator_has_lost(c->generator, (a->lost || a->foreign) && !is_open(c));
-    if (a->moved)
-        pid_follows(number_at(table, PID), c->argv[BASE]);
+    if (a->claimed || a->moved)
+        pid_follows(number_at(table, PID), a->moved ? c->argv[BASE] : "");
     if (a->claimed || a->renewed || a->moved)
         check_two(c->generator, number_at(table, PID), c->argv[a->moved ? MOVES_TO : BASE],
                   a->renewed);

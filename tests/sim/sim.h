@@ -377,6 +377,7 @@ bool loss_is_excused(int where, bool renamed);
 /* The network spoils an exchange of that host, or a part of one, and holds its thread until
  * then. */
 void cause_spoilt_try(int where, int64_t till);
+void cause_short_cut(int where, int64_t till); /* the same, but nothing befell the host */
 /* Nothing has befallen the host for as long as a window lasts. */
 bool host_is_at_peace(int where);
 void causes_report(void);
