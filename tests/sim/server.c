@@ -197,7 +197,7 @@ static const char *era_in(int table) {
 }
 
 struct answered {
-    bool claimed, renewed, moved, released, lost, foreign, taken;
+    bool claimed, renewed, moved, released, lost, foreign, taken, gone;
 };
 
 static struct answered answered(const struct command *c, int table) {
@@ -212,7 +212,8 @@ static struct answered answered(const struct command *c, int table) {
                                .lost = renews &&
                                        (strcmp(word, "LOST") == 0 || strcmp(word, "TAKEN") == 0),
                                .foreign = strcmp(word, "FOREIGN") == 0,
-                               .taken = strcmp(word, "TAKEN") == 0};
+                               .taken = strcmp(word, "TAKEN") == 0,
+                               .gone = renews && strcmp(word, "GONE") == 0};
     lua_pop(lua, 1);
     return a;
 }
@@ -237,8 +238,9 @@ static void hold(const struct command *c, int table, const struct answered *a) {
         pid_is_held(c->host, own, 0);
     if (a->claimed || a->renewed || a->moved)
         pid_is_held(c->host, number_at(table, PID), number_at(table, LIMIT));
-    if (a->lost || a->foreign || a->claimed || a->renewed || a->moved)
-        generator_has_lost(c->generator, (a->lost || a->foreign) && !is_open(c));
+    const bool ends = a->lost || a->foreign || a->gone;
+    if (ends || a->claimed || a->renewed || a->moved)
+        generator_has_lost(c->generator, ends && !is_open(c));
     if (a->claimed || a->moved)
         pid_follows(number_at(table, PID), a->moved ? c->argv[BASE] : "");
     if (a->claimed || a->renewed || a->moved)
