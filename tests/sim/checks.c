@@ -200,7 +200,7 @@ void check_refusal(struct seen *s, int code, const char *why) {
         s->waits_since = now_ns;
     if (spoilt_soon_after(me->process->host, s->opened_at) ||
         (code == SFID_ELEASE &&
-         (has_no_keeper() ||
+         (has_no_keeper() || all_servers_are_full() ||
           (me->process->has_lost && all_pids_were_held(terms.deadline + 2 * SECOND)))))
         return;
     if (holder_is_excused(me->process->host) || guest_is_alone() ||
@@ -244,7 +244,7 @@ void check_fixed(void) {
 
 void check_open_failed(int64_t began, int code, const char *why) {
     note("open: %d %s", code, why);
-    if (newcomer_is_excused(me->process->host) || all_pids_are_held())
+    if (newcomer_is_excused(me->process->host) || all_pids_are_held() || all_servers_are_full())
         return;
     counts.refused++;
     accuse("NOT OPENED without a cause, in %.1f s: %d %s", (double)(now_ns - began) / 1e9, code,

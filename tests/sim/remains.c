@@ -109,10 +109,34 @@ void pid_is_registered(uint64_t pid, int64_t ms) {
     pid_is_held(-1, pid, tick_now() + (uint64_t)ms / 1000 + 1);
 }
 
-void generator_has_lost(uint64_t generator, bool lost) {
+static struct process *process_of(uint64_t generator) {
     for (int i = 0; i < PROCESSES; i++)
         if (process[i].used && (uint64_t)process[i].born == generator >> 32)
-            process[i].has_lost = lost;
+            return &process[i];
+    return NULL;
+}
+
+void generator_has_lost(uint64_t generator, bool lost) {
+    struct process *p = process_of(generator);
+    if (p == NULL)
+        return;
+    p->has_lost = lost;
+}
+
+void generator_claims(uint64_t generator, unsigned which, bool waits) {
+    struct process *p = process_of(generator);
+    if (p)
+        p->full_at[which] = waits ? now_ns : 0;
+}
+
+/* It asks one after another, and waits for 2 s after the last one (lease_claim.lua). Where
+ * there is one server, what that has granted is counted. */
+bool all_servers_are_full(void) {
+    const int64_t lately = now_ns - (int64_t)servers * terms.deadline - 2 * SECOND;
+    for (unsigned i = 0; i < servers; i++)
+        if (me->process->full_at[i] == 0 || me->process->full_at[i] < lately)
+            return false;
+    return has_kind("pool");
 }
 
 void pid_follows(uint64_t pid, const char *base) {

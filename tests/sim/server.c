@@ -197,15 +197,17 @@ static const char *era_in(int table) {
 }
 
 struct answered {
-    bool claimed, renewed, moved, released, lost, foreign, taken, gone;
+    bool claimed, waits, renewed, moved, released, lost, foreign, taken, gone;
 };
 
 static struct answered answered(const struct command *c, int table) {
     const char *op = c->argv[4];
     lua_rawgeti(lua, table, 1);
     const char *word = lua_isstring(lua, -1) ? lua_tostring(lua, -1) : "";
-    const bool is_ok = strcmp(word, "OK") == 0, renews = strcmp(op, "renew") == 0;
-    const struct answered a = {.claimed = is_ok && strcmp(op, "claim") == 0,
+    const bool is_ok = strcmp(word, "OK") == 0, renews = strcmp(op, "renew") == 0,
+               claims = strcmp(op, "claim") == 0;
+    const struct answered a = {.claimed = is_ok && claims,
+                               .waits = claims && strcmp(word, "RETRY") == 0,
                                .renewed = is_ok && renews,
                                .released = is_ok && strcmp(op, "release") == 0,
                                .moved = strcmp(word, "MOVED") == 0,
@@ -241,6 +243,8 @@ static void hold(const struct command *c, int table, const struct answered *a) {
     const bool ends = a->lost || a->foreign || a->gone;
     if (ends || a->claimed || a->renewed || a->moved)
         generator_has_lost(c->generator, ends && !is_open(c));
+    if (a->claimed || a->waits)
+        generator_claims(c->generator, c->server, a->waits);
     if (a->claimed || a->moved)
         pid_follows(number_at(table, PID), a->moved ? c->argv[BASE] : "");
     if (a->claimed || a->renewed || a->moved)

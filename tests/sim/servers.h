@@ -24,7 +24,6 @@ extern enum faulty wire_faulty;
 extern int64_t wire_good_till;
 bool wire_is_stated(void);
 
-enum { SERVERS = 4 };
 enum { REFUSALS_PASS = 9, REFUSAL_RIGHTS = REFUSALS_PASS, REFUSALS = 13 }; /* refusals.c */
 struct server {
     int64_t offset_ns, down_till, refuses_till, silent_till;
@@ -111,6 +110,9 @@ void pid_is_held(int where, uint64_t pid, uint64_t till);
 void pid_is_left(int64_t pid);
 /* A server has told a generator that its pid is lost, behind its window; or another thing. */
 void generator_has_lost(uint64_t generator, bool lost);
+/* A server has granted it one, or has none that is free. */
+void generator_claims(uint64_t generator, unsigned which, bool waits);
+bool all_servers_are_full(void); /* of a pool, by what they have told this process lately */
 /* It was granted in place of a short one that was held under that base. */
 void pid_follows(uint64_t pid, const char *base);
 /* It has granted one to a generator, under that base. */

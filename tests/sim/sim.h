@@ -29,6 +29,7 @@
 
 enum {
     HOSTS = 16,
+    SERVERS = 4,
     PROCESSES = 256,
     THREADS = 1024,
     STACK = 192 * 1024,
@@ -148,8 +149,9 @@ struct process {
     unsigned handles;      /* that it has closed */
     unsigned files_before; /* it opened */
     size_t heap_used;
-    bool has_lost; /* its window was over when a server told it that its pid is lost */
-    bool pageless; /* the run directory was lost since it opened a generator */
+    bool has_lost;            /* its window was over when a server told it that its pid is lost */
+    int64_t full_at[SERVERS]; /* when each had no pid for it; 0: it had one */
+    bool pageless;            /* the run directory was lost since it opened a generator */
     unsigned build;
     unsigned born;  /* a number that none had before */
     unsigned opens; /* it has begun */
