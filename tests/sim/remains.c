@@ -118,15 +118,14 @@ static struct process *process_of(uint64_t generator) {
 
 void generator_has_lost(uint64_t generator, bool lost) {
     struct process *p = process_of(generator);
-    if (p == NULL)
-        return;
-    p->has_lost = lost;
+    if (p)
+        p->has_lost = lost;
 }
 
-void generator_claims(uint64_t generator, unsigned which, bool waits) {
+void generator_waits(uint64_t generator, unsigned which) {
     struct process *p = process_of(generator);
     if (p)
-        p->full_at[which] = waits ? now_ns : 0;
+        p->full_at[which] = now_ns;
 }
 
 /* It asks one after another, and waits for 2 s after the last one (lease_claim.lua). Where

@@ -243,8 +243,8 @@ static void hold(const struct command *c, int table, const struct answered *a) {
     const bool ends = a->lost || a->foreign || a->gone;
     if (ends || a->claimed || a->renewed || a->moved)
         generator_has_lost(c->generator, ends && !is_open(c));
-    if (a->claimed || a->waits)
-        generator_claims(c->generator, c->server, a->waits);
+    if (a->waits)
+        generator_waits(c->generator, c->server);
     if (a->claimed || a->moved)
         pid_follows(number_at(table, PID), a->moved ? c->argv[BASE] : "");
     if (a->claimed || a->renewed || a->moved)

@@ -150,7 +150,7 @@ struct process {
     unsigned files_before; /* it opened */
     size_t heap_used;
     bool has_lost;            /* its window was over when a server told it that its pid is lost */
-    int64_t full_at[SERVERS]; /* when each had no pid for it; 0: it had one */
+    int64_t full_at[SERVERS]; /* when each had no pid that is free; 0: never */
     bool pageless;            /* the run directory was lost since it opened a generator */
     unsigned build;
     unsigned born;  /* a number that none had before */
