@@ -19,22 +19,22 @@
     X(users_leave, "src/api/handle.h", 1, "atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release)") \
     X(users_enter, "src/api/handle.h", 1, \
       "atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next, memory_order_seq_cst, memory_order_relaxed)") \
-    X(rest_enter, "src/api/handle.h", 1, "atomic_load_explicit(&g->generator.rest, memory_order_seq_cst)") \
-    X(mover_fails, "src/api/open.c", 1, "atomic_store_explicit(&rest->mover, 0, memory_order_release)") \
-    X(mover_seen, "src/api/open.c", 1, "atomic_load_explicit(&rest->mover, memory_order_acquire)") \
+    X(cold_enter, "src/api/handle.h", 1, "atomic_load_explicit(&g->generator.cold, memory_order_seq_cst)") \
+    X(mover_fails, "src/api/open.c", 1, "atomic_store_explicit(&cold->mover, 0, memory_order_release)") \
+    X(mover_seen, "src/api/open.c", 1, "atomic_load_explicit(&cold->mover, memory_order_acquire)") \
     X(mover_take, "src/api/open.c", 1, \
-      "atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire, memory_order_relaxed)") \
-    X(mover_none, "src/api/open.c", 2, "atomic_store_explicit(&rest->mover, 0, memory_order_release)") \
+      "atomic_compare_exchange_strong_explicit(&cold->mover, &mover, us, memory_order_acquire, memory_order_relaxed)") \
+    X(mover_none, "src/api/open.c", 2, "atomic_store_explicit(&cold->mover, 0, memory_order_release)") \
     X(users_alone, "src/api/open.c", 1, "atomic_load_explicit(&g->generator.users, memory_order_seq_cst)") \
     X(closed_bury, "src/api/open.c", 1, \
       "atomic_compare_exchange_weak_explicit(&closed_handles, &g->next_closed, g, memory_order_release, memory_order_relaxed)") \
     X(next_walk, "src/api/handle.h", 1, "atomic_load_explicit(&at->crowd.next, memory_order_acquire)") \
-    X(rest_callback, "src/api/open.c", 1, "atomic_load_explicit(&g->generator.rest, memory_order_acquire)") \
-    X(rest_close, "src/api/open.c", 2, "atomic_load_explicit(&g->generator.rest, memory_order_acquire)") \
-    X(rest_take, "src/api/open.c", 1, \
-      "atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL, memory_order_seq_cst, memory_order_relaxed)") \
+    X(cold_callback, "src/api/open.c", 1, "atomic_load_explicit(&g->generator.cold, memory_order_acquire)") \
+    X(cold_close, "src/api/open.c", 2, "atomic_load_explicit(&g->generator.cold, memory_order_acquire)") \
+    X(cold_take, "src/api/open.c", 1, \
+      "atomic_compare_exchange_strong_explicit(&g->generator.cold, &cold, NULL, memory_order_seq_cst, memory_order_relaxed)") \
     X(record_status, "src/api/status.c", 1, "atomic_load_explicit(sfid__record_at(&g->generator), memory_order_acquire)") \
-    X(failure_get, "src/api/status.c", 1, "atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire)") \
+    X(failure_get, "src/api/status.c", 1, "atomic_load_explicit(&cold->keeper.failure_code, memory_order_acquire)") \
     X(alive_note_after, "src/base/alive.c", 1, "atomic_signal_fence(memory_order_seq_cst)") \
     X(alive_note_before, "src/base/alive.c", 2, "atomic_signal_fence(memory_order_seq_cst)") \
     X(alive_take, "src/base/alive.c", 1, \
@@ -115,7 +115,7 @@
     X(from_get, "src/draw/slow.c", 1, "atomic_load_explicit(&g->crowd.from, memory_order_acquire)") \
     X(record_glance, "src/draw/slow.c", 2, "atomic_load_explicit(sfid__record_at(g), memory_order_acquire)") \
     X(ticks_lock, "src/draw/ticks.c", 1, \
-      "atomic_compare_exchange_strong_explicit(&t->lock, &holder, self, memory_order_acquire, memory_order_relaxed)") \
+      "atomic_compare_exchange_strong_explicit(&t->lock, &owner, self, memory_order_acquire, memory_order_relaxed)") \
     X(ticks_unlock_late, "src/draw/ticks.c", 1, "atomic_store_explicit(&t->lock, 0, memory_order_release)") \
     X(end_set, "src/draw/ticks.c", 1, \
       "atomic_store_explicit(&t->end, count + left - left / MARGIN_DIVISOR - MARGIN_COUNTS, memory_order_release)") \
@@ -130,7 +130,7 @@
     X(crew_get, "src/lease/crew.c", 1, "atomic_load_explicit(&latest, memory_order_acquire)") \
     X(crew_add, "src/lease/crew.c", 1, \
       "atomic_compare_exchange_weak_explicit(&latest, &fresh->older, fresh, memory_order_acq_rel, memory_order_acquire)") \
-    X(reign_late, "src/lease/holding.h", 1, "atomic_load_explicit(&h->slot.page->reign, memory_order_acquire)") \
+    X(reign_late, "src/lease/holder_parts.h", 1, "atomic_load_explicit(&h->slot.page->reign, memory_order_acquire)") \
     X(stop_rest, "src/lease/keeper.c", 1, "atomic_load_explicit(&k->stop, memory_order_acquire)") \
     X(reign_get, "src/lease/keeper.c", 1, "atomic_load_explicit(&page->reign, memory_order_acquire)") \
     X(stop_run, "src/lease/keeper.c", 2, "atomic_load_explicit(&k->stop, memory_order_acquire)") \

@@ -3,20 +3,20 @@
  * texts. */
 #include "orders.h"
 
-/* ---- handle.h, open.c: a call is inside the rest, and close frees it ------------- */
+/* ---- handle.h, open.c: a call is inside the cold part, and close frees it ------------- */
 
-enum { USERS, REST, MEMORY };
+enum { USERS, COLD, MEMORY };
 
-static void enter_rest(void) {
+static void enter_cold(void) {
     long users = load(USERS, RLX);
     await(swap(USERS, &users, users + 1, users_enter));
-    if (load(REST, rest_enter) == 1)
+    if (load(COLD, cold_enter) == 1)
         read_plain(MEMORY);
     add(USERS, -1, users_leave);
 }
 static void close_handle(void) {
-    long rest = load(REST, rest_close);
-    if (!swap(REST, &rest, 0, rest_take))
+    long cold = load(COLD, cold_close);
+    if (!swap(COLD, &cold, 0, cold_take))
         return;
     await(load(USERS, users_alone) == 0);
     write_plain(MEMORY, 0);
@@ -146,11 +146,11 @@ static void rung(void) { want(last(BELL) == 7, "a bell of the new name is lost")
     }
 
 const struct program api_programs[] = {
-    {"close frees the rest", {enter_rest, close_handle}, NULL, .start = {[REST] = 1}},
-    {"close frees the rest, two calls inside",
-     {enter_rest, enter_rest, close_handle},
+    {"close frees the cold part", {enter_cold, close_handle}, NULL, .start = {[COLD] = 1}},
+    {"close frees the cold part, two calls inside",
+     {enter_cold, enter_cold, close_handle},
      NULL,
-     .start = {[REST] = 1}},
+     .start = {[COLD] = 1}},
     {"the list of pages without an app", {push_1, push_2, find}, NULL},
     {"the list of mappings", {put_1, put_2, look}, NULL},
     {"two make the process's own page", {own_1, own_2}, NULL},

@@ -24,7 +24,7 @@ static bool count(void *survey, const struct sfid__redis_pid *pid) {
     const struct sfid__redis_app *app = &s->visit.app;
     const bool held = kind == SFID_LEASE_HELD || kind == SFID_LEASE_ENDING;
     s->held += held;
-    s->held_short += held && sfid__lease_is_short(app->share, pid->pid);
+    s->held_short += held && sfid__lease_is_short(app->short_every, pid->pid);
     s->unshown += kind == SFID_LEASE_UNSHOWN;
     if (kind == SFID_LEASE_UNSHOWN && !pid->timed)
         s->endless++;

@@ -30,8 +30,8 @@ struct mark_survey {
     struct sfid__far far;
     struct sfid__dir marks, pages; /* of the app; fd -1: there is none */
     uint64_t pid;
-    char name[32];       /* of the page and of the mark */
-    uint64_t mark, page; /* ticks, below which IDs may have been generated; 0: none */
+    char name[32];               /* of the page and of the mark */
+    uint64_t mark_end, page_end; /* ticks, below which IDs may have been generated; 0: none */
     uint64_t now;
     sfid_mark_info info;
     struct sfid__error error;
@@ -130,11 +130,12 @@ static struct sfid__slot_want page_up_to(const struct mark_survey *s, uint64_t l
 static int survey_judge(struct mark_survey *s, const struct sfid__position *at) {
     const sfid_layout *l = s->far.layout;
     const struct sfid__slot_want any = page_up_to(s, UINT64_MAX);
-    s->mark = at->word >> l->seq_bits;
-    s->page = s->pages.fd < 0 ? 0 : sfid__slot_furthest(&s->pages, s->name, &any) >> l->seq_bits;
+    s->mark_end = at->word >> l->seq_bits;
+    s->page_end =
+        s->pages.fd < 0 ? 0 : sfid__slot_furthest(&s->pages, s->name, &any) >> l->seq_bits;
     const int64_t now_ms = sfid__now(&sfid__system_clock).ms;
-    const bool by_page = s->page > s->mark;
-    const uint64_t tick = SFID__MAX(s->mark, s->page);
+    const bool by_page = s->page_end > s->mark_end;
+    const uint64_t tick = SFID__MAX(s->mark_end, s->page_end);
     s->now = sfid__tick_of_ms(l, now_ms);
     s->info = (sfid_mark_info){.until_unix_ms = sfid__tick_begin_ms(l, tick),
                                .clock_unix_ms = now_ms,

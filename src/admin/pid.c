@@ -27,7 +27,7 @@ struct pid_survey {
 /* With little left, an ordinary pid was renewed long ago, or claimed for a short window just
  * now. */
 static int64_t renewed(const struct sfid__redis_app *app, const sfid_pid_info *info) {
-    if (sfid__lease_is_short(app->share, info->pid))
+    if (sfid__lease_is_short(app->short_every, info->pid))
         return info->until_unix_ms - (int64_t)app->short_ms;
     return info->left_ms > (int64_t)app->short_ms ? info->until_unix_ms - (int64_t)app->window_ms
                                                   : -1;
@@ -96,7 +96,7 @@ static void read_registration(struct pid_survey *s) {
 static int64_t free_from(const struct pid_survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     int64_t open = sfid__redis_open_ms(app, &s->view);
-    if (open && !sfid__lease_is_short(app->share, s->info.pid))
+    if (open && !sfid__lease_is_short(app->short_every, s->info.pid))
         open = sfid__redis_app_time(app, s->view.open_tick);
     if (s->view.known != SFID__APP_CURRENT || s->info.until_unix_ms < 0)
         return -1;

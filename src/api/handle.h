@@ -4,8 +4,8 @@
  *
  * It has two parts. Threads generate IDs through the front. Once a handle was
  * open, its front stays in memory for good, because a thread may always come
- * late. Close frees the rest; code that uses the rest enters it by
- * sfid__rest_enter().
+ * late. Close frees the cold part; code that uses it enters it by
+ * sfid__cold_enter().
  */
 #ifndef SFID_API_HANDLE_H
 #define SFID_API_HANDLE_H
@@ -15,12 +15,12 @@
 #include "draw/memory.h"
 #include "lease/keeper.h"
 
-struct sfid__rest {
-    /* open's code, with its sentence in holding.error, which nobody writes any more; 0: the handle
+struct sfid__cold {
+    /* open's code, with its sentence in holder.error, which nobody writes any more; 0: the handle
      * was open */
     int failed;
     struct sfid__keeper keeper;
-    struct sfid__holder holding;      /* with an app; else all zero but for the error */
+    struct sfid__holder holder;       /* with an app; else all zero but for the error */
     struct sfid__memory_page *memory; /* without an app; else NULL */
     uint64_t issued_before;           /* on this page before this open */
     struct sfid__settings *settings;  /* shared: to open the next page with; NULL: there are none */
@@ -67,31 +67,31 @@ static inline struct sfid *sfid__next_handle(const struct sfid *g) {
 }
 
 /*
- * Enters the rest until sfid__rest_leave(); NULL if the handle is closed, and then there is nothing
- * to leave. For cold paths only. A count that fork() copied from threads of the parent belongs to
- * another process, and is void.
+ * Enters the cold part until sfid__cold_leave(); NULL if the handle is closed, and then there is
+ * nothing to leave. For cold paths only. A count that fork() copied from threads of the parent
+ * belongs to another process, and is void.
  */
-static inline void sfid__rest_leave(struct sfid *g) {
+static inline void sfid__cold_leave(struct sfid *g) {
     /* Release, with the load of users in open.c wait_until_alone(): all that was done inside is
-     * over before the rest is freed. */
+     * over before the cold part is freed. */
     atomic_fetch_sub_explicit(&g->generator.users, 1, memory_order_release);
 }
 
-static inline struct sfid__rest *sfid__rest_enter(struct sfid *g) {
+static inline struct sfid__cold *sfid__cold_enter(struct sfid *g) {
     const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
     uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_relaxed), next;
     /*
-     * Sequentially consistent, with the exchange of rest and the load of users in open.c: either
+     * Sequentially consistent, with the exchange of cold and the load of users in open.c: either
      * close sees this thread counted, or this thread finds NULL.
      */
     do
         next = (users >> SFID__USERS_BITS == nobody >> SFID__USERS_BITS ? users : nobody) + 1;
     while (!atomic_compare_exchange_weak_explicit(&g->generator.users, &users, next,
                                                   memory_order_seq_cst, memory_order_relaxed));
-    struct sfid__rest *rest = atomic_load_explicit(&g->generator.rest, memory_order_seq_cst);
-    if (rest == NULL)
-        sfid__rest_leave(g);
-    return rest;
+    struct sfid__cold *cold = atomic_load_explicit(&g->generator.cold, memory_order_seq_cst);
+    if (cold == NULL)
+        sfid__cold_leave(g);
+    return cold;
 }
 
 #endif

@@ -26,7 +26,7 @@
 /* Closed handles that were open once: kept for late threads, reachable for leak checkers. */
 static _Atomic(struct sfid__generator *) closed_handles;
 
-static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page,
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page_number,
                      int64_t timeout_ms, struct sfid__error *err);
 static void close_handle(struct sfid *g);
 
@@ -39,60 +39,60 @@ static void close_handle(struct sfid *g);
  * False if paths lead elsewhere by now, for example after chroot(2): processes there do not know
  * the pids of these. Looked at before and after the next page is opened.
  */
-static bool may_move(const struct sfid *g, const struct sfid__rest *rest) {
-    return !sfid__is_closed(&g->generator) && sfid__slot_in_place(&rest->holding.slot);
+static bool may_move(const struct sfid *g, const struct sfid__cold *cold) {
+    return !sfid__is_closed(&g->generator) && sfid__slot_in_place(&cold->holder.slot);
 }
 
-/* The thread. It is inside the rest, which a close may have taken out of the handle by now. */
+/* The thread. It is inside the cold, which a close may have taken out of the handle by now. */
 static void *move_on(void *arg) {
-    struct sfid__rest *rest = arg;
-    struct sfid *g = (struct sfid *)(void *)rest->keeper.generator, *next = NULL;
+    struct sfid__cold *cold = arg;
+    struct sfid *g = (struct sfid *)(void *)cold->keeper.generator, *next = NULL;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     pthread_detach(pthread_self());
     struct sfid__error ignored = {.code = 0};
-    const int64_t timeout_ms = SFID__MIN(rest->settings->opt.open_timeout_ms, MOVE_TIMEOUT_MS);
-    if (may_move(g, rest) &&
-        open_page(&next, rest->settings, rest->holding.page + 1, timeout_ms, &ignored) == 0 &&
-        may_move(g, rest)) {
+    const int64_t timeout_ms = SFID__MIN(cold->settings->opt.open_timeout_ms, MOVE_TIMEOUT_MS);
+    if (may_move(g, cold) &&
+        open_page(&next, cold->settings, cold->holder.page_number + 1, timeout_ms, &ignored) == 0 &&
+        may_move(g, cold)) {
         sfid__draw_move(&g->generator, &next->generator);
     } else {
         if (next)
             close_handle(next);
         /* Relaxed: the release below orders it. A call that reads an older one tries sooner. */
-        atomic_store_explicit(&rest->move_ms,
+        atomic_store_explicit(&cold->move_ms,
                               sfid__monotonic_ms(g->generator.clock) + MOVE_AGAIN_MS,
                               memory_order_relaxed);
         /* with the acquire in page_wanted(): move_ms */
-        atomic_store_explicit(&rest->mover, 0, memory_order_release);
+        atomic_store_explicit(&cold->mover, 0, memory_order_release);
     }
-    sfid__rest_leave(g);
+    sfid__cold_leave(g);
     return NULL;
 }
 
 /* A call that may sleep found its page used up by other processes: see draw/crowd.h. */
 static void page_wanted(struct sfid__generator *generator) {
     struct sfid *g = (struct sfid *)(void *)generator;
-    struct sfid__rest *rest = sfid__rest_enter(g);
-    if (rest == NULL)
+    struct sfid__cold *cold = sfid__cold_enter(g);
+    if (cold == NULL)
         return;
-    uint64_t mover = atomic_load_explicit(&rest->mover, memory_order_acquire);
+    uint64_t mover = atomic_load_explicit(&cold->mover, memory_order_acquire);
     const uint64_t us = sfid__process(); /* a child has no copy of its parent's thread */
     bool started = false;
     /* as in move_on() */
-    const int64_t from_ms = atomic_load_explicit(&rest->move_ms, memory_order_relaxed);
-    if (mover != us && rest->settings && sfid__monotonic_ms(generator->clock) >= from_ms &&
-        atomic_compare_exchange_strong_explicit(&rest->mover, &mover, us, memory_order_acquire,
+    const int64_t from_ms = atomic_load_explicit(&cold->move_ms, memory_order_relaxed);
+    if (mover != us && cold->settings && sfid__monotonic_ms(generator->clock) >= from_ms &&
+        atomic_compare_exchange_strong_explicit(&cold->mover, &mover, us, memory_order_acquire,
                                                 memory_order_relaxed)) {
         struct sfid__guest guest;
         pthread_t thread;
         sfid__guest_enter(&guest);
-        started = sfid__thread_start(&thread, move_on, rest) == 0;
+        started = sfid__thread_start(&thread, move_on, cold) == 0;
         sfid__guest_leave(&guest);
         if (!started)
-            atomic_store_explicit(&rest->mover, 0, memory_order_release);
+            atomic_store_explicit(&cold->mover, 0, memory_order_release);
     }
     if (!started)
-        sfid__rest_leave(g);
+        sfid__cold_leave(g);
 }
 
 /* ---- open ---------------------------------------------------------------- */
@@ -100,20 +100,20 @@ static void page_wanted(struct sfid__generator *generator) {
 /* A call that may sleep found half of the window gone: see keeper.h. */
 static void keeper_wanted(struct sfid__generator *generator) {
     struct sfid *g = (struct sfid *)(void *)generator;
-    struct sfid__rest *rest = sfid__rest_enter(g);
-    if (rest == NULL)
+    struct sfid__cold *cold = sfid__cold_enter(g);
+    if (cold == NULL)
         return;
-    const bool runs = sfid__keeper_runs(&rest->keeper);
-    if (!runs || sfid__keeper_is_late(&rest->keeper)) {
+    const bool runs = sfid__keeper_runs(&cold->keeper);
+    if (!runs || sfid__keeper_is_late(&cold->keeper)) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
         if (runs)
-            sfid__keeper_look(&rest->keeper);
+            sfid__keeper_look(&cold->keeper);
         else
-            sfid__keeper_start(&rest->keeper); /* a failure is fine: the next call tries again */
+            sfid__keeper_start(&cold->keeper); /* a failure is fine: the next call tries again */
         sfid__guest_leave(&guest);
     }
-    sfid__rest_leave(g);
+    sfid__cold_leave(g);
 }
 
 static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sfid_options *opt,
@@ -146,9 +146,9 @@ static int configure(struct sfid__generator *g, struct sfid__keeper *k, const sf
 }
 
 /* With an app: a lock or lease holds the pid, and the page outlives the process. */
-static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__settings *settings,
+static int open_app(struct sfid *g, struct sfid__cold *cold, const struct sfid__settings *settings,
                     int64_t deadline_ms, struct sfid__record **r, struct sfid__error *err) {
-    struct sfid__holder *h = &rest->holding;
+    struct sfid__holder *h = &cold->holder;
     /* as sfid__keeper_in_crew() says, once it is open */
     const bool by_crew = !settings->shared && settings->opt.on_event == NULL;
     /* before a fork: the family looks there for who keeps the page */
@@ -161,24 +161,24 @@ static int open_app(struct sfid *g, struct sfid__rest *rest, const struct sfid__
     *r = sfid__page_current(g->generator.page);
     if (!settings->joins)
         g->generator.keeper_wanted = keeper_wanted;
-    if (rest->settings && h->page + 1 < SFID__SHARED_PAGES)
+    if (cold->settings && h->page_number + 1 < SFID__SHARED_PAGES)
         g->generator.page_wanted = page_wanted;
-    rest->keeper.holding = h;
-    rest->issued_before =
+    cold->keeper.holder = h;
+    cold->issued_before =
         /* alone so far */
         atomic_load_explicit(&g->generator.page->earlier_issued, memory_order_relaxed) +
         sfid__record_issued(*r);
     return 0;
 }
 
-static int open_memory(struct sfid__generator *g, struct sfid__rest *rest,
+static int open_memory(struct sfid__generator *g, struct sfid__cold *cold,
                        const struct sfid__settings *settings, struct sfid__record **r,
                        struct sfid__error *err) {
     const sfid_options *opt = &settings->opt;
-    const int rc = sfid__memory_take(&rest->memory, settings->fingerprint, (uint64_t)opt->pid, err);
+    const int rc = sfid__memory_take(&cold->memory, settings->fingerprint, (uint64_t)opt->pid, err);
     if (rc < 0)
         return rc;
-    g->page = sfid__memory_page(rest->memory);
+    g->page = sfid__memory_page(cold->memory);
     *r = &g->page->records[0];
     if ((*r)->checksum == 0) {
         const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
@@ -195,16 +195,16 @@ static int open_memory(struct sfid__generator *g, struct sfid__rest *rest,
                                           0};
         sfid__record_append(g->page, 0, &start);
     }
-    rest->issued_before = sfid__record_issued(*r);
+    cold->issued_before = sfid__record_issued(*r);
     return 0;
 }
 
 /* Lets IDs be generated, and starts the keeper: to renew if there is a store, to report events if
  * the caller wants them. */
-static int start(struct sfid__generator *g, struct sfid__rest *rest,
+static int start(struct sfid__generator *g, struct sfid__cold *cold,
                  const struct sfid__settings *settings, struct sfid__record *r,
                  struct sfid__error *err) {
-    struct sfid__keeper *k = &rest->keeper;
+    struct sfid__keeper *k = &cold->keeper;
     const sfid_options *opt = &settings->opt;
     k->generator = g;
     k->on_event = opt->on_event;
@@ -218,7 +218,7 @@ static int start(struct sfid__generator *g, struct sfid__rest *rest,
     sfid__generator_start(g, r); /* first: a callback may generate IDs */
     /* SFID_EAGAIN: another process keeps this page. A call starts this one's keeper once that one
      * is gone, or is deaf. */
-    const int why = (k->holding || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
+    const int why = (k->holder || k->on_event) && !settings->joins ? sfid__keeper_start(k) : 0;
     if (why > 0) {
         sfid__generator_stop(g);
         return sfid__fail_errno(err, SFID_ENOMEM, why, "cannot start the background thread");
@@ -231,15 +231,15 @@ static void drop_settings(struct sfid__settings *settings) {
     free(settings);
 }
 
-static void rest_let_go(struct sfid__rest *rest) {
-    sfid__holder_drop(&rest->holding);
-    sfid__text_drop(&rest->keeper.failure);
-    if (rest->memory)
-        sfid__memory_leave(rest->memory);
-    rest->memory = NULL;
-    if (rest->owns)
-        drop_settings(rest->settings);
-    rest->settings = NULL;
+static void cold_let_go(struct sfid__cold *cold) {
+    sfid__holder_drop(&cold->holder);
+    sfid__text_drop(&cold->keeper.failure);
+    if (cold->memory)
+        sfid__memory_leave(cold->memory);
+    cold->memory = NULL;
+    if (cold->owns)
+        drop_settings(cold->settings);
+    cold->settings = NULL;
 }
 
 /* Sets up wide IDs, which are put together around the generator's positions: see wide.c. */
@@ -256,7 +256,7 @@ static void widen(struct sfid *g, const struct sfid__settings *settings) {
     sfid__generator_widen(&g->generator);
 }
 
-static int open_handle(struct sfid *g, struct sfid__rest *rest,
+static int open_handle(struct sfid *g, struct sfid__cold *cold,
                        const struct sfid__settings *settings, int64_t timeout_ms,
                        struct sfid__error *err) {
     struct sfid__record *r = NULL;
@@ -265,16 +265,16 @@ static int open_handle(struct sfid *g, struct sfid__rest *rest,
         widen(g, settings);
     if (settings->shared)
         sfid__generator_share(&g->generator);
-    int rc = configure(&g->generator, &rest->keeper, opt, err);
+    int rc = configure(&g->generator, &cold->keeper, opt, err);
     if (rc == 0 && settings->store)
-        rc = open_app(g, rest, settings, sfid__monotonic_ms(g->generator.clock) + timeout_ms, &r,
+        rc = open_app(g, cold, settings, sfid__monotonic_ms(g->generator.clock) + timeout_ms, &r,
                       err);
     else if (rc == 0)
-        rc = open_memory(&g->generator, rest, settings, &r, err);
+        rc = open_memory(&g->generator, cold, settings, &r, err);
     if (rc == 0)
-        rc = start(&g->generator, rest, settings, r, err);
+        rc = start(&g->generator, cold, settings, r, err);
     if (rc < 0)
-        rest_let_go(rest);
+        cold_let_go(cold);
     return rc;
 }
 
@@ -290,30 +290,30 @@ static size_t handle_bytes(const struct sfid__settings *settings) {
                   : last + sizeof(struct sfid__generator *);
 }
 
-/* Makes a handle, and opens it unless err has a code. page: the first to try of those that
+/* Makes a handle, and opens it unless err has a code. page_number: the first to try of those that
  * processes share. */
-static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page,
+static int open_page(struct sfid **out, struct sfid__settings *settings, unsigned page_number,
                      int64_t timeout_ms, struct sfid__error *err) {
     void *memory = NULL;
-    struct sfid__rest *rest = calloc(1, sizeof *rest);
+    struct sfid__cold *cold = calloc(1, sizeof *cold);
     const size_t bytes = err->code ? sizeof(struct sfid) : handle_bytes(settings);
     /* aligned_alloc does not accept any size */
-    if (rest == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) {
-        free(rest);
+    if (cold == NULL || posix_memalign(&memory, _Alignof(struct sfid), bytes) != 0) {
+        free(cold);
         return SFID_ENOMEM;
     }
     struct sfid *g = *out = memset(memory, 0, bytes);
     sfid__generator_init(&g->generator);
-    atomic_init(&g->generator.rest, rest);
+    atomic_init(&g->generator.cold, cold);
     if (err->code == 0) {
-        rest->holding.page = page;
-        rest->settings = settings->kept ? settings : NULL;
-        rest->owns = settings->kept && page == 0;
-        if (open_handle(g, rest, settings, timeout_ms, err) == 0)
-            return 0; /* a callback may look at the rest by now */
+        cold->holder.page_number = page_number;
+        cold->settings = settings->kept ? settings : NULL;
+        cold->owns = settings->kept && page_number == 0;
+        if (open_handle(g, cold, settings, timeout_ms, err) == 0)
+            return 0; /* a callback may look at the cold part by now */
     }
-    rest->holding.error = *err;
-    return rest->failed = err->code;
+    cold->holder.error = *err;
+    return cold->failed = err->code;
 }
 
 static int open_new(struct sfid **out, const sfid_options *opt) {
@@ -398,12 +398,12 @@ int sfid_path_check(const char *path, char *why, size_t size) {
 
 #define BRIEFLY 1000 /* looks */
 
-/* Waits until no thread of this process is inside the rest. Each stays there only briefly, but for
- * one that opens the next page. */
+/* Waits until no thread of this process is inside the cold part. Each stays there only briefly,
+ * but for one that opens the next page. */
 static void wait_until_alone(const struct sfid *g) {
     static const struct timespec nap = {0, 1000000};
     for (unsigned round = 0;; round++) {
-        /* Sequentially consistent, with sfid__rest_enter; acquire, with sfid__rest_leave. */
+        /* Sequentially consistent, with sfid__cold_enter; acquire, with sfid__cold_leave. */
         const uint64_t users = atomic_load_explicit(&g->generator.users, memory_order_seq_cst);
         const uint64_t nobody = sfid__process() << SFID__USERS_BITS;
         if (users == nobody || users >> SFID__USERS_BITS != nobody >> SFID__USERS_BITS)
@@ -427,41 +427,41 @@ static void bury(struct sfid__generator *g) {
 static bool is_callback(const struct sfid *g) {
     for (; g; g = sfid__next_handle(g)) {
         /* not freed: as below */
-        const struct sfid__rest *rest =
-            atomic_load_explicit(&g->generator.rest, memory_order_acquire);
-        if (rest && sfid__keeper_is_self(&rest->keeper))
+        const struct sfid__cold *cold =
+            atomic_load_explicit(&g->generator.cold, memory_order_acquire);
+        if (cold && sfid__keeper_is_self(&cold->keeper))
             return true;
     }
     return false;
 }
 
 static void close_handle(struct sfid *g) {
-    struct sfid__rest *rest =
+    struct sfid__cold *cold =
         /* with the exchange of another close */
-        atomic_load_explicit(&g->generator.rest, memory_order_acquire);
-    if (rest == NULL)
+        atomic_load_explicit(&g->generator.cold, memory_order_acquire);
+    if (cold == NULL)
         return;
-    if (rest->failed != 0) { /* it was never open, so no thread has it */
-        free(rest);
+    if (cold->failed != 0) { /* it was never open, so no thread has it */
+        free(cold);
         free(g);
         return;
     }
     if (is_callback(g))
         return;
     sfid__generator_stop(&g->generator);
-    if (!atomic_compare_exchange_strong_explicit(&g->generator.rest, &rest, NULL,
+    if (!atomic_compare_exchange_strong_explicit(&g->generator.cold, &cold, NULL,
                                                  memory_order_seq_cst, memory_order_relaxed))
-        return;          /* seq_cst with sfid__rest_enter; another thread closes it */
+        return;          /* seq_cst with sfid__cold_enter; another thread closes it */
     wait_until_alone(g); /* from here on nobody starts a keeper, or moves on */
     if (sfid__next_handle(g))
         close_handle(sfid__next_handle(g));
-    sfid__keeper_stop(&rest->keeper);
-    if (rest->keeper.holding)
+    sfid__keeper_stop(&cold->keeper);
+    if (cold->keeper.holder)
         /* for sfid_status() */
-        atomic_store_explicit(&g->generator.left, sfid__holder_close(&rest->holding),
+        atomic_store_explicit(&g->generator.left, sfid__holder_close(&cold->holder),
                               memory_order_relaxed);
-    rest_let_go(rest);
-    free(rest);
+    cold_let_go(cold);
+    free(cold);
     bury(&g->generator);
 }
 

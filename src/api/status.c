@@ -53,25 +53,25 @@ static int64_t ticks_ms(const struct sfid__generator *g, uint64_t from, uint64_t
 
 /* ---- status -------------------------------------------------------------- */
 
-static void fill_status(struct sfid__generator *g, struct sfid__rest *rest, sfid_status_info *out) {
+static void fill_status(struct sfid__generator *g, struct sfid__cold *cold, sfid_status_info *out) {
     const struct look v = look_at(g);
     out->open = sfid__draw_ready(g);
     out->pid = (int64_t)sfid__record_pid(v.r);
     out->window_ms = v.limit >= g->end ? INT64_MAX : ticks_ms(g, v.clock, v.limit);
     out->ahead_ms = ticks_ms(g, v.clock, v.tick);
     out->issued =
-        reported(&g->page->earlier_issued) + sfid__record_issued(v.r) - rest->issued_before;
+        reported(&g->page->earlier_issued) + sfid__record_issued(v.r) - cold->issued_before;
     out->regressions = reported(&g->page->regressions);
     out->largest_regression_ms = (int64_t)reported(&g->page->largest_regression_ms);
     out->renewals = reported(&v.r->renewals);
-    out->renew_failures = reported(&rest->keeper.failures);
-    out->losses = reported(&rest->keeper.losses);
-    out->keeper_here = sfid__keeper_keeps(&rest->keeper);
-    out->shared = rest->keeper.holding && rest->keeper.holding->shared;
+    out->renew_failures = reported(&cold->keeper.failures);
+    out->losses = reported(&cold->keeper.losses);
+    out->keeper_here = sfid__keeper_keeps(&cold->keeper);
+    out->shared = cold->keeper.holder && cold->keeper.holder->shared;
     out->first_tick = v.r->floor;
     out->limit_tick = v.limit;
-    if (rest->keeper.holding)
-        sfid__holder_status(rest->keeper.holding, out);
+    if (cold->keeper.holder)
+        sfid__holder_status(cold->keeper.holder, out);
 }
 
 /* Relaxed: a closed handle does not change. Of several pages each has been closed. */
@@ -95,18 +95,18 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
     out->pid = -1;
     out->replicas = -1;
     out->left = is_left(handle);
-    struct sfid__rest *rest = sfid__rest_enter(g);
-    if (rest && !sfid__is_closed(&g->generator)) {
+    struct sfid__cold *cold = sfid__cold_enter(g);
+    if (cold && !sfid__is_closed(&g->generator)) {
         look_for_keeper(&g->generator);
-        fill_status(&g->generator, rest, out);
+        fill_status(&g->generator, cold, out);
     }
-    out->last_code = rest && rest->failed
-                         ? rest->failed
+    out->last_code = cold && cold->failed
+                         ? cold->failed
                          : atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
     out->waits = reported(&g->generator.waits);
     out->refused = reported(&g->generator.refused);
-    if (rest)
-        sfid__rest_leave(g);
+    if (cold)
+        sfid__cold_leave(g);
     return 0;
 }
 
@@ -114,30 +114,30 @@ int sfid_status(const sfid *handle, sfid_status_info *out) {
 
 /* True if no ID came from a record that begins ahead of the clock: only the mark, a bound ahead of
  * use, put it there. */
-static bool waits_for_mark(const struct sfid__rest *rest, const struct look *v) {
-    return rest->keeper.holding && sfid__holder_goes_by_mark(rest->keeper.holding) &&
+static bool waits_for_mark(const struct sfid__cold *cold, const struct look *v) {
+    return cold->keeper.holder && sfid__holder_goes_by_mark(cold->keeper.holder) &&
            v->tick == v->r->floor && v->tick > v->clock && sfid__record_issued(v->r) == 0;
 }
 
 /* Says what is over, and why: what the keeper failed at last, else `otherwise`. */
-static void explain_end(struct sfid__rest *rest, const struct look *v, const char *otherwise,
+static void explain_end(struct sfid__cold *cold, const struct look *v, const char *otherwise,
                         char *out, size_t size) {
     char why[SFID__ERROR_TEXT];
     /* Acquire, with the release in keeper_tell.c: the text is there. */
-    if (atomic_load_explicit(&rest->keeper.failure_code, memory_order_acquire) == 0 ||
-        !sfid__text_read(&rest->keeper.failure, why))
+    if (atomic_load_explicit(&cold->keeper.failure_code, memory_order_acquire) == 0 ||
+        !sfid__text_read(&cold->keeper.failure, why))
         snprintf(why, sizeof why, "%s", otherwise);
     snprintf(out, size, "the %s is over: %s", v->closed ? "lease" : "window", why);
 }
 
-static void explain_wait(const struct sfid__generator *g, struct sfid__rest *rest,
+static void explain_wait(const struct sfid__generator *g, struct sfid__cold *cold,
                          const struct look *v, char *out, size_t size) {
     char until[SFID__TIME_TEXT];
     if (v->closed) {
-        explain_end(rest, v, "its keeper was asked for another one", out, size);
+        explain_end(cold, v, "its keeper was asked for another one", out, size);
         return;
     }
-    if (!waits_for_mark(rest, v)) {
+    if (!waits_for_mark(cold, v)) {
         if (SFID__MAX(v->tick, v->clock) >= v->limit)
             snprintf(out, size, "the window is over, and its keeper was asked to extend it");
         else if (v->tick <= v->clock)
@@ -159,7 +159,7 @@ static void explain_wait(const struct sfid__generator *g, struct sfid__rest *res
 }
 
 /* Says why a call failed, from how things stand now: the slow path writes no text. */
-static void explain(const struct sfid__generator *g, struct sfid__rest *rest, int code, char *out,
+static void explain(const struct sfid__generator *g, struct sfid__cold *cold, int code, char *out,
                     size_t size) {
     const struct look v = look_at(g);
     switch (code) {
@@ -170,7 +170,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
                                   : "sfid_next(), sfid_try_next() or sfid_next_n()");
         break;
     case SFID_EAGAIN:
-        explain_wait(g, rest, &v, out, size);
+        explain_wait(g, cold, &v, out, size);
         break;
     case SFID_ECLOCK:
         if (v.now.ms < g->layout.epoch_ms)
@@ -186,7 +186,7 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
         sfid__layout_say_outside(&g->layout, g->end, v.now.ms, out, size);
         break;
     case SFID_ELEASE:
-        explain_end(rest, &v, "it was not renewed in time", out, size);
+        explain_end(cold, &v, "it was not renewed in time", out, size);
         break;
     default:
         snprintf(out, size, "%s", code ? sfid_strerror(code) : "");
@@ -195,17 +195,17 @@ static void explain(const struct sfid__generator *g, struct sfid__rest *rest, in
 }
 
 static void describe_status(sfid *g, char *out, size_t size) {
-    struct sfid__rest *rest = sfid__rest_enter(g);
+    struct sfid__cold *cold = sfid__cold_enter(g);
     /* about now */
     const int code = atomic_load_explicit(&g->generator.last_code, memory_order_relaxed);
-    if (rest == NULL)
+    if (cold == NULL)
         snprintf(out, size, "the generator is closed");
-    else if (rest->failed != 0)
-        snprintf(out, size, "%s", rest->holding.error.text);
+    else if (cold->failed != 0)
+        snprintf(out, size, "%s", cold->holder.error.text);
     else
-        explain(&g->generator, rest, code, out, size);
-    if (rest)
-        sfid__rest_leave(g);
+        explain(&g->generator, cold, code, out, size);
+    if (cold)
+        sfid__cold_leave(g);
 }
 
 static pthread_key_t text_key;

@@ -99,15 +99,17 @@ void sfid__time_text(int64_t unix_ms, int64_t now_ms, char out[SFID__TIME_TEXT])
                   of_day = second - day * 86400;
     /* Years begin on 1 March, where a leap day is the last; 400 of them have 146097 days. 719468:
      * from 1 March of the year 0 to 1970. */
-    const int64_t era = floor_of(day + 719468, 146097), of_era = day + 719468 - era * 146097;
-    const int64_t of_era_year = (of_era - of_era / 1460 + of_era / 36524 - of_era / 146096) / 365;
-    const int64_t of_year = of_era - (365 * of_era_year + of_era_year / 4 - of_era_year / 100);
+    const int64_t cycle = floor_of(day + 719468, 146097), of_cycle = day + 719468 - cycle * 146097;
+    const int64_t of_cycle_year =
+        (of_cycle - of_cycle / 1460 + of_cycle / 36524 - of_cycle / 146096) / 365;
+    const int64_t of_year =
+        of_cycle - (365 * of_cycle_year + of_cycle_year / 4 - of_cycle_year / 100);
     /* five months have 153 days */
     const int64_t month = (5 * of_year + 2) / 153, date = of_year - (153 * month + 2) / 5 + 1;
     int n = 0;
     if (day != floor_of(floor_of(now_ms, 1000), 86400))
         n = snprintf(out, SFID__TIME_TEXT, "%04" PRId64 "-%02" PRId64 "-%02" PRId64 "T",
-                     era * 400 + of_era_year + (month > 9), month < 10 ? month + 3 : month - 9,
+                     cycle * 400 + of_cycle_year + (month > 9), month < 10 ? month + 3 : month - 9,
                      date);
     snprintf(out + n, SFID__TIME_TEXT - (size_t)n, "%02" PRId64 ":%02" PRId64 ":%02" PRId64 "Z",
              of_day / 3600, of_day / 60 % 60, of_day % 60);

@@ -14,11 +14,11 @@ enum sfid__tick_source {
     SFID__TICK_CLOCK    /* the generator's clock */
 };
 
-struct sfid__rest; /* handle.h */
+struct sfid__cold; /* handle.h */
 struct sfid__generator;
 
 /*
- * What a generator has beside the rest if processes share its page (slow.c). Once others use the
+ * What a generator has besides if processes share its page (slow.c). Once others use the
  * page up, this process's calls go on with the generator `next`, which has the next page.
  */
 struct sfid__crowd {
@@ -87,8 +87,8 @@ struct sfid__generator {
     /* calls that found the sequence used up, modulo 2^32: no room for more */
     _Atomic uint32_t exhausted;
 
-    _Atomic(struct sfid__rest *) rest; /* NULL once closed */
-    /* threads inside the rest: sfid__process() << USERS_BITS | their count */
+    _Atomic(struct sfid__cold *) cold; /* NULL once closed */
+    /* threads inside the cold part: sfid__process() << USERS_BITS | their count */
     _Atomic uint64_t users;
     struct sfid__generator *next_closed; /* the last member that every handle has */
 

@@ -56,9 +56,9 @@ void sfid__record_note(struct sfid__record *r, uint64_t nonce, uint64_t next_non
 /* All relaxed: alone with the page, and the lock orders who comes next. Late threads change the
  * word alone, which is not in it. */
 static uint64_t left_of(const struct sfid__record *r) {
-    const uint64_t lease[] = {r->pid_field, r->token,
+    const uint64_t parts[] = {r->pid_field, r->token,
                               atomic_load_explicit(&r->limit, memory_order_relaxed)};
-    return sfid__hash(SFID__HASH_SEED, lease, sizeof lease) | 1;
+    return sfid__hash(SFID__HASH_SEED, parts, sizeof parts) | 1;
 }
 
 void sfid__record_leave(struct sfid__record *r, bool set) {

@@ -338,7 +338,7 @@ static uint64_t random_start(struct sfid__generator *g) {
 }
 
 /* How many positions from n on are in n's tick, at most what the call wants. */
-static uint64_t share(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
+static uint64_t part_of(const struct sfid__call *call, const struct sfid__record *r, uint64_t n) {
     const uint64_t capacity = sfid__record_capacity(r);
     return SFID__MIN(call->want, capacity - (n & (capacity - 1)));
 }
@@ -379,7 +379,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
         if (begin >= v->limit)
             return at_limit(g, call, v);
         const uint64_t n = (begin << sfid__shift(r->seq_bits)) + random_start(g);
-        if (!draw(call, r, w, n, share(call, r, n)))
+        if (!draw(call, r, w, n, part_of(call, r, n)))
             return AGAIN;
         if (begin > v->clock)
             raise(&r->lead, begin - v->clock, memory_order_relaxed);
@@ -389,7 +389,7 @@ static int take(struct sfid__generator *g, struct sfid__call *call, const struct
     if (wt >= v->limit && (v->limit >= g->end || due(v, wt)))
         return at_limit(g, call, v); /* 14 */
     if (due(v, wt))
-        return draw(call, r, w, w, share(call, r, w)) ? DRAWN : AGAIN; /* 15 */
+        return draw(call, r, w, w, part_of(call, r, w)) ? DRAWN : AGAIN; /* 15 */
     if (!call->may_sleep || g->exhaustion == SFID_FAIL ||
         until_due_ns(g, v, wt) > sfid__wait_left_ns(g, call)) {
         count_exhausted(g, call, v, wt);

@@ -161,11 +161,10 @@ static void calibrate(struct sfid__ticks *t) {
  * process's value, and is free. */
 static bool try_lock(struct sfid__ticks *t) {
     const uint64_t self = sfid__process();
-    uint64_t holder = atomic_load_explicit(&t->lock, memory_order_relaxed);
+    uint64_t owner = atomic_load_explicit(&t->lock, memory_order_relaxed);
     /* Acquire, with the release of the unlock: rate and base pass from one holder to the next. */
-    return holder != self &&
-           atomic_compare_exchange_strong_explicit(&t->lock, &holder, self, memory_order_acquire,
-                                                   memory_order_relaxed);
+    return owner != self && atomic_compare_exchange_strong_explicit(
+                                &t->lock, &owner, self, memory_order_acquire, memory_order_relaxed);
 }
 
 uint64_t sfid__ticks_refresh(struct sfid__ticks *t) {

@@ -68,8 +68,8 @@ uint64_t sfid__grant_position(const struct sfid__holder *h, const struct sfid__r
     const uint64_t on_page = SFID__MAX(here, h->beside.position);
     if (h->shunned || sfid__grant_is_void(h, r))
         return position_after_copy(h, SFID__MAX(on_page, grant->bound));
-    if (on_page && !grant->exact && grant->page &&
-        (grant->page == slot->page->id.nonce || grant->page == h->beside.nonce))
+    if (on_page && !grant->exact && grant->page_nonce &&
+        (grant->page_nonce == slot->page->id.nonce || grant->page_nonce == h->beside.nonce))
         return on_page;
     const uint64_t position = SFID__MAX(on_page, grant->bound);
     return position ? position : first;
@@ -230,7 +230,7 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r,
     h->shunned = false;
     /* A record may go on past its mark, if that was set back or lost. It issues IDs once the mark
      * is ahead of it again. */
-    const bool covered = grant->page == h->slot.page->id.nonce && limit <= grant->limit;
+    const bool covered = grant->page_nonce == h->slot.page->id.nonce && limit <= grant->limit;
     *grant = (struct sfid__lease_event){
         .kind = SFID__LEASE_ADOPTED,
         .limit = SFID__MAX(limit, a->limit),

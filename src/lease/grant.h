@@ -7,7 +7,7 @@
 #define SFID_LEASE_GRANT_H
 
 #include "draw/record.h"
-#include "lease/holding.h"
+#include "lease/holder_parts.h"
 
 /* The tick that the clock shows in more_ms, and now. */
 uint64_t sfid__grant_tick_in(const struct sfid__holder *h, int64_t more_ms);

@@ -139,7 +139,7 @@ static void ask_store(struct sfid__holder *h, struct sfid__lease_action *a,
     const int64_t whole_ms =
         h->now_ms + SFID__MIN(h->store->exchange_ms, may_do_without ? BRIEFLY_MS : INT64_MAX);
     a->now = h->tick;
-    a->page = h->slot.page ? h->slot.page->id.nonce : 0;
+    a->page_nonce = h->slot.page ? h->slot.page->id.nonce : 0;
     a->position = r ? sfid__record_position(r) : 0;
     a->deadline_ms = SFID__MIN(whole_ms, h->deadline_ms);
     a->give_up_ms = h->deadline_ms;

@@ -11,7 +11,7 @@
 #ifndef SFID_LEASE_HOLDER_H
 #define SFID_LEASE_HOLDER_H
 
-#include "lease/holding.h"
+#include "lease/holder_parts.h"
 
 /*
  * Gets a pid and a record on a page of its own, and sets generator->page. Waits until deadline_ms

@@ -187,7 +187,7 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
     if (!h->store->terms.testifies)
         h->generator->max_ahead = SFID__MIN(h->generator->max_ahead, h->store->terms.window / 2);
     if (h->settings->store->slot_first) {
-        snprintf(h->identity, sizeof h->identity, "%s:share.%u", machine, h->page);
+        snprintf(h->identity, sizeof h->identity, "%s:share.%u", machine, h->page_number);
         h->store->ops->name(h->store, h->identity);
     }
     const struct sfid__record *r = sfid__holder_last_record(h);

@@ -3,7 +3,7 @@
 #ifndef SFID_LEASE_HOLDER_TELL_H
 #define SFID_LEASE_HOLDER_TELL_H
 
-#include "lease/holding.h"
+#include "lease/holder_parts.h"
 
 /* Reports what opening noticed while nobody listened. */
 void sfid__holder_tell_opened(const struct sfid__holder *h);

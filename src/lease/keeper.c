@@ -130,21 +130,21 @@ static uint64_t reign_of(const struct sfid__page *page) {
 
 /* I3. False once another keeper has sat down, although this one never got up. */
 static bool reigns(const struct sfid__keeper *k) {
-    return k->holding == NULL ||
+    return k->holder == NULL ||
            reign_of(k->generator->page) == atomic_load_explicit(&k->reign, memory_order_relaxed);
 }
 
 static void run(struct sfid__keeper *k) {
     struct sfid__page *page = k->generator->page;
     bool poked = true;
-    if (k->holding)
-        sfid__holder_attend(k->holding, sfid__keeper_tell_event, k, &k->stop);
+    if (k->holder)
+        sfid__holder_attend(k->holder, sfid__keeper_tell_event, k, &k->stop);
     sfid__keeper_tell_opened(k);
-    if (k->holding)
-        sfid__holder_resume(k->holding);
+    if (k->holder)
+        sfid__holder_resume(k->holder);
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0 && reigns(k)) {
-        const int64_t due_ms = k->holding ? sfid__holder_step(k->holding, poked) : SFID__FOREVER;
+        const int64_t due_ms = k->holder ? sfid__holder_step(k->holder, poked) : SFID__FOREVER;
         sfid__keeper_note_rest(k, due_ms);
         if (k->on_event)
             sfid__keeper_tell_counters(k);
@@ -186,7 +186,7 @@ static bool sit_down(struct sfid__keeper *k) {
             return false;
         }
         if (reign != k->followed)
-            sfid__holder_unfollow(k->holding); /* I8 */
+            sfid__holder_unfollow(k->holder); /* I8 */
         atomic_store_explicit(&k->reign, mine, memory_order_relaxed);
         atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
         return true;
@@ -205,7 +205,7 @@ static void get_up(struct sfid__keeper *k) {
         /* a hint: nobody rests any more */
         atomic_store_explicit(&page->resting, 0, memory_order_relaxed);
     if (!reigns(k) || sfid__keeper_shares(k))
-        sfid__holder_unfollow(k->holding);
+        sfid__holder_unfollow(k->holder);
     sfid__alive_leave(&page->seat[reign % SFID__SEATS].keeper);
     atomic_store_explicit(&k->reign, 0, memory_order_relaxed);
 }
@@ -217,7 +217,7 @@ static bool keep(struct sfid__keeper *k) {
     /* not before: of two that start at once, one ends here */
     pthread_setname_np(pthread_self(), THREAD_NAME);
     /* this thread has written it */
-    sfid__holder_sit(k->holding, atomic_load_explicit(&k->reign, memory_order_relaxed));
+    sfid__holder_sit(k->holder, atomic_load_explicit(&k->reign, memory_order_relaxed));
     if (sfid__keeper_shares(k))
         sfid__keeper_tell_keeps(k);
     run(k);
@@ -240,11 +240,11 @@ static void listen(struct sfid__keeper *k) {
 /* A thread that stays: it reports this process's events, and keeps whenever nobody does. */
 static void attend(struct sfid__keeper *k) {
     pthread_setname_np(pthread_self(), THREAD_NAME);
-    sfid__holder_attend(k->holding, sfid__keeper_tell_event, k, &k->stop);
+    sfid__holder_attend(k->holder, sfid__keeper_tell_event, k, &k->stop);
     sfid__keeper_tell_opened(k);
     /* Acquire, with the release in sfid__keeper_stop. */
     while (atomic_load_explicit(&k->stop, memory_order_acquire) == 0) {
-        if (sfid__holder_is_due(k->holding))
+        if (sfid__holder_is_due(k->holder))
             sfid__draw_ask(k->generator);
         keep(k);
         sfid__keeper_tell_counters(k);
@@ -269,14 +269,14 @@ static void *keeper_main(void *arg) {
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &(int){0});
     self.keeper = k;
     self.process = sfid__process();
-    if (k->holding == NULL) {
+    if (k->holder == NULL) {
         pthread_setname_np(pthread_self(), THREAD_NAME);
         /* without a holder it only reports this process's events: each process may have one */
         run(k);
     } else if (attends(k)) {
         attend(k);
     } else if (!keep(k)) {
-        sfid__holder_unfollow(k->holding);
+        sfid__holder_unfollow(k->holder);
     }
     await_made(k);
     atomic_store_explicit(&k->owner, sfid__keeper_own() | SFID__KEEPER_ENDED,
@@ -299,7 +299,7 @@ int sfid__keeper_start(struct sfid__keeper *k) {
     const uint64_t us = sfid__keeper_own();
     if (owner == (us | SFID__KEEPER_RUNNING) || owner == (us | SFID__KEEPER_STARTING))
         return 0;
-    if (in_crew ? sfid__berth_is_served(k) : k->holding && !attends(k) && is_kept(k))
+    if (in_crew ? sfid__berth_is_served(k) : k->holder && !attends(k) && is_kept(k))
         return SFID_EAGAIN;
     /* I1. Acq_rel, with the release in keeper_main() and has_left(): k->thread and k->berth pass
      * from the last start to this one, and a thread is joined only after its last store. */

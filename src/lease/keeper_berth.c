@@ -52,7 +52,7 @@ static bool take_page(struct sfid__keeper *k, uint64_t watch, uint32_t number) {
     /* I8. Relaxed: the exchange orders it. */
     const uint64_t reign = atomic_fetch_add_explicit(&page->reign, 1, memory_order_relaxed);
     if (reign != k->followed)
-        sfid__holder_unfollow(k->holding);
+        sfid__holder_unfollow(k->holder);
     k->followed = reign + 1;
     return true;
 }
@@ -67,13 +67,13 @@ static bool pass(struct sfid__keeper *k, uint64_t from, uint64_t to) {
 static void step_in_turn(struct sfid__keeper *k, bool first, int64_t *due_ms) {
     struct sfid__page *page = k->generator->page;
     if (first) {
-        sfid__holder_attend(k->holding, sfid__keeper_tell_event, k, &k->stop);
+        sfid__holder_attend(k->holder, sfid__keeper_tell_event, k, &k->stop);
         sfid__keeper_tell_opened(k);
-        sfid__holder_resume(k->holding);
+        sfid__holder_resume(k->holder);
     }
     /* I4. Acquire, with the release in sfid__page_poke. */
     const bool poked = atomic_exchange_explicit(&page->poke, 0, memory_order_acq_rel) != 0;
-    *due_ms = sfid__holder_step(k->holding, poked || first);
+    *due_ms = sfid__holder_step(k->holder, poked || first);
     sfid__keeper_note_rest(k, *due_ms);
 }
 
@@ -86,7 +86,7 @@ static int64_t give_way(struct sfid__keeper *k) {
     if (k->watch != 0) {
         /* this turn may have taken a poke that was meant for the other one */
         sfid__page_wake(k->generator->page);
-        sfid__holder_unfollow(k->holding);
+        sfid__holder_unfollow(k->holder);
     }
     k->watch = 0;
     atomic_store_explicit(&k->gave_way, true, memory_order_relaxed); /* for sfid_status() alone */
@@ -123,7 +123,7 @@ static int64_t take_turn(struct sfid__berth *b, uint64_t watch, uint32_t number)
     if (!(first ? take_page(k, watch, number) : pass(k, watch, watch | SFID__IN_TURN)))
         return give_way(k);
     step_in_turn(k, first, &due_ms);
-    if (sfid__keeper_backs_off(k) && sfid__holder_is_stuck(k->holding))
+    if (sfid__keeper_backs_off(k) && sfid__holder_is_stuck(k->holder))
         return step_aside(k, watch, due_ms);
     k->aside_ms = 0;
     return pass(k, watch | SFID__IN_TURN, watch) ? due_ms : give_way(k);
@@ -142,16 +142,14 @@ static bool has_failed(const struct sfid__berth *b) {
     return k->watch != 0 && sfid__keeper_backs_off(k);
 }
 
-static uint64_t group_of(const struct sfid__berth *b) {
-    return keeper_of(b)->holding->store->group;
-}
+static uint64_t group_of(const struct sfid__berth *b) { return keeper_of(b)->holder->store->group; }
 
 /* This process's crew has ended: it has lost its watch, or got none. */
 static void has_left(struct sfid__berth *b) {
     struct sfid__keeper *k = keeper_of(b);
     /* this thread may have taken a poke that was meant for the other one */
     sfid__page_wake(k->generator->page);
-    sfid__holder_unfollow(k->holding);
+    sfid__holder_unfollow(k->holder);
     k->watch = 0;
     atomic_store_explicit(&k->owner, sfid__keeper_own() | SFID__KEEPER_ENDED,
                           memory_order_release); /* with the acquire in sfid__keeper_start */
@@ -167,7 +165,7 @@ static const struct sfid__berth_ops berth_ops = {.turn = take_turn,
 int sfid__berth_join(struct sfid__keeper *k) {
     if (k->berth.ops == NULL) { /* once: later a call may be in sfid__crew_look() with it */
         k->berth.ops = &berth_ops;
-        k->berth.remote = k->holding->store->server != NULL;
+        k->berth.remote = k->holder->store->server != NULL;
     }
     k->watch = 0;
     k->aside_ms = 0; /* a parent's */
@@ -181,7 +179,7 @@ void sfid__berth_leave(struct sfid__keeper *k) {
     sfid__crew_leave(&k->berth);
     if (k->watch == 0) {
         if (atomic_load_explicit(&page->reign, memory_order_relaxed) != k->followed)
-            sfid__holder_unfollow(k->holding); /* I8: another crew has kept since */
+            sfid__holder_unfollow(k->holder); /* I8: another crew has kept since */
         return;
     }
     if (watch_of(page) == k->watch)
@@ -189,7 +187,7 @@ void sfid__berth_leave(struct sfid__keeper *k) {
         atomic_store_explicit(&page->resting, 0, memory_order_relaxed);
     if (!pass(k, k->watch, 0)) {
         sfid__page_wake(page); /* as above */
-        sfid__holder_unfollow(k->holding);
+        sfid__holder_unfollow(k->holder);
     }
     k->watch = 0;
 }

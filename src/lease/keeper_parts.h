@@ -22,7 +22,7 @@ enum { SFID__KEEPER_IDLE = 0, SFID__KEEPER_STARTING, SFID__KEEPER_RUNNING, SFID_
 
 struct sfid__keeper {
     struct sfid__generator *generator;
-    struct sfid__holder *holding; /* NULL: no lease to renew, only events to report */
+    struct sfid__holder *holder; /* NULL: no lease to renew, only events to report */
     void (*on_event)(void *user, const sfid_event *event);
     void *user;
     char app[65]; /* as in the options; "": none */
@@ -61,21 +61,21 @@ struct sfid__keeper {
 static inline uint64_t sfid__keeper_own(void) { return sfid__process() << 2; }
 
 static inline bool sfid__keeper_shares(const struct sfid__keeper *k) {
-    return k->holding && k->holding->shared;
+    return k->holder && k->holder->shared;
 }
 
 /* A callback that blocks must not end other generators' windows, so its keeper is a thread of its
  * own. */
 static inline bool sfid__keeper_in_crew(const struct sfid__keeper *k) {
-    return k->holding && !k->holding->shared && k->on_event == NULL;
+    return k->holder && !k->holder->shared && k->on_event == NULL;
 }
 
 static inline bool sfid__keeper_backs_off(const struct sfid__keeper *k) {
-    return k->holding && sfid__holder_backs_off(k->holding);
+    return k->holder && sfid__holder_backs_off(k->holder);
 }
 
 static inline bool sfid__keeper_pauses(const struct sfid__keeper *k) {
-    return k->holding && sfid__holder_pauses(k->holding);
+    return k->holder && sfid__holder_pauses(k->holder);
 }
 
 /* Relaxed: pace. */

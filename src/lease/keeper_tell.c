@@ -12,8 +12,8 @@
 
 /* The page has the pid that is leased. */
 static uint64_t pid_of(const struct sfid__keeper *k) {
-    return k->holding && k->holding->by_host
-               ? k->holding->worker
+    return k->holder && k->holder->by_host
+               ? k->holder->worker
                : sfid__record_pid(sfid__page_current(k->generator->page));
 }
 
@@ -23,8 +23,8 @@ static void tell_app(struct sfid__keeper *k, sfid_event_kind kind, int code, int
         return;
     /* A thread that does not keep knows nothing of the lease but what the page says. Relaxed: of
      * this thread. */
-    const bool keeps = k->holding && atomic_load_explicit(&k->reign, memory_order_relaxed) != 0;
-    const bool held = !keeps || sfid__holder_has_pid(k->holding);
+    const bool keeps = k->holder && atomic_load_explicit(&k->reign, memory_order_relaxed) != 0;
+    const bool held = !keeps || sfid__holder_has_pid(k->holder);
     const int64_t pid = held ? (int64_t)pid_of(k) : -1;
     const sfid_event event = {kind, code, pid, value, text, k->app[0] ? k->app : NULL};
     k->on_event(k->user, &event);
@@ -69,8 +69,8 @@ void sfid__keeper_tell_opened(struct sfid__keeper *k) {
     if (k->begun)
         return;
     k->begun = true;
-    if (k->holding)
-        sfid__holder_tell_opened(k->holding);
+    if (k->holder)
+        sfid__holder_tell_opened(k->holder);
     if (k->ends_soon)
         tell_end(k);
     snprintf(text, sizeof text, "pid %" PRIu64 " is held", pid_of(k));
@@ -105,9 +105,9 @@ void sfid__keeper_tell_counters(struct sfid__keeper *k) {
 
 void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms) {
     struct sfid__page *page = k->generator->page;
-    const uint32_t resting = due_ms == SFID__FOREVER && k->holding ? SFID__RESTS
-                             : sfid__keeper_backs_off(k)           ? SFID__FAILS
-                                                                   : 0;
+    const uint32_t resting = due_ms == SFID__FOREVER && k->holder ? SFID__RESTS
+                             : sfid__keeper_backs_off(k)          ? SFID__FAILS
+                                                                  : 0;
     /* Relaxed: a hint. Behind the step, so that nothing is left of what was asked meanwhile: the
      * answer is there. */
     atomic_store_explicit(&page->asked_ms, 0, memory_order_relaxed);
@@ -119,7 +119,7 @@ void sfid__keeper_note_rest(const struct sfid__keeper *k, int64_t due_ms) {
 /* A keeper of another process that waits for its server is no worse than one of this process would
  * be. */
 static int64_t deaf_ms(const struct sfid__keeper *k) {
-    const struct sfid__store *store = k->holding->store;
+    const struct sfid__store *store = k->holder->store;
     const int64_t exchange_ms = sfid__keeper_shares(k) && store->server ? store->exchange_ms : 0;
     return SFID__MIN(sfid__keeper_window_ms(k) / 8, SFID__DEAF_MS + exchange_ms);
 }

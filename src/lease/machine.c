@@ -36,7 +36,7 @@ static struct sfid__lease_action *push_lease(actions *out, enum sfid__lease_acti
 /* ---- time ------------------------------------------------------------------ */
 
 static bool is_short(const lease *l, uint64_t pid) {
-    return sfid__lease_is_short(l->terms.share, pid);
+    return sfid__lease_is_short(l->terms.short_every, pid);
 }
 
 bool sfid__lease_is_brief(const lease *l) { return l->fresh || is_short(l, l->pid); }

@@ -52,7 +52,7 @@ struct sfid__lease_terms {
     uint64_t window;       /* ticks that a renewal grants from now on */
     uint64_t first_window; /* the same of a claim, and of any grant of a short pid */
     /* one pid in so many, a power of two, is short: its low bits are all ones; 0: none is */
-    uint64_t share;
+    uint64_t short_every;
     uint64_t end; /* first tick past the layout: a limit there needs no renewal */
     /* of a tick; 0: windows are counted by our clock, which uses them up */
     uint64_t unit_ms;
@@ -69,10 +69,10 @@ struct sfid__lease_terms {
     bool testifies;
 };
 
-/* Whether a pid is short: for newcomers, and granted for a first window each time. share: as in the
- * terms. */
-static inline bool sfid__lease_is_short(uint64_t share, uint64_t pid) {
-    return share != 0 && pid % share == share - 1;
+/* Whether a pid is short: for newcomers, and granted for a first window each time. every:
+ * short_every of the terms. */
+static inline bool sfid__lease_is_short(uint64_t every, uint64_t pid) {
+    return every != 0 && pid % every == every - 1;
 }
 
 /* Whether a nonce was made for a renewal, and not for a claim. */
@@ -163,7 +163,7 @@ struct sfid__lease_event {
     /* ANSWER, granted: for the holder, which begins a record. */
     uint64_t bound; /* word: every position of this pid below it may have been issued */
     /* nonce of the page that last used the pid: any other is out of date. 0: not known */
-    uint64_t page;
+    uint64_t page_nonce;
     bool exact;   /* the bound is where the pid was released, not a bound ahead of that */
     bool guessed; /* the bound is stored nowhere */
 };
@@ -196,8 +196,8 @@ struct sfid__lease_action {
     int64_t due_ms;
 
     /* What the holder adds to a question. */
-    uint64_t now;  /* clock tick */
-    uint64_t page; /* nonce of the page in use, if there is one */
+    uint64_t now;        /* clock tick */
+    uint64_t page_nonce; /* nonce of the page in use, if there is one */
     /* word of its record, if there is one: it may lie past the limit. RELEASE: the first that is
      * unused */
     uint64_t position;

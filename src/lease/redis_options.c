@@ -17,7 +17,7 @@ int sfid__redis_options_read(const char *url, struct sfid__settings *out, struct
     out->store_min = uri.pid_min;
     out->store_max = uri.pid_max;
     out->lends_range = uri.lends_range;
-    out->shared = out->shared || uri.share;
+    out->shared = out->shared || uri.shared;
     return 0;
 }
 

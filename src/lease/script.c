@@ -71,7 +71,7 @@ static void ask_with(struct question *q, const struct sfid__redis_app *app, cons
     add_number(q, (int64_t)app->pid_max);
     add(q, sfid__redis_app_registers(app) ? "1" : "0");
     add_number(q, (int64_t)app->short_ms);
-    add_number(q, app->share);
+    add_number(q, app->short_every);
     add_number(q, app->uri->min_good);
     add(q, app->witness);
 }
@@ -180,7 +180,7 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
         return fail_rules(app, rules, err);
     describe_bits(app, bits);
     if (app->short_ms)
-        snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->share);
+        snprintf(brief, sizeof brief, " %" PRIu64 "/%" PRIu32, app->short_ms, app->short_every);
     if (app->uri->min_good)
         snprintf(good, sizeof good, " min %" PRIu32, app->uri->min_good);
     snprintf(ours, sizeof ours, "%s/%" PRIu32 "@%" PRId64 " %" PRIu64 " %" PRIu32 "%s%s", bits,
@@ -370,7 +370,7 @@ int sfid__redis_app_begin(struct sfid__redis_app *app, const struct sfid__settin
                                     .pid_min = (uint64_t)opt->pid_min,
                                     .pid_max = (uint64_t)opt->pid_max,
                                     .short_ms = settings->short_ms,
-                                    .share = settings->share};
+                                    .short_every = settings->short_every};
     sfid__reply_of_few(&app->reply, &app->few);
     if (settings->lends_range)
         snprintf(app->lent, sizeof app->lent, "#%" PRId64 "-%" PRId64, opt->pid_min, opt->pid_max);

@@ -33,10 +33,10 @@ struct sfid__redis_app {
     struct sfid__route route;
     const struct sfid__clock *clock;
     sfid_layout layout;
-    uint64_t window_ms; /* W: a multiple of the unit, at least two */
-    uint64_t short_ms;  /* w: the same, or 0 */
-    uint32_t share;     /* one pid in so many is short; 0 with short_ms 0 */
-    uint32_t budget_ms; /* S */
+    uint64_t window_ms;   /* W: a multiple of the unit, at least two */
+    uint64_t short_ms;    /* w: the same, or 0 */
+    uint32_t short_every; /* one pid in so many is short; 0 with short_ms 0 */
+    uint32_t budget_ms;   /* S */
     uint32_t max_skew_ms;
     uint64_t pid_min, pid_max;
     char lent

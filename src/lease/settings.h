@@ -38,7 +38,7 @@ struct sfid__settings {
     struct sfid__uri *uri; /* redis; owned */
     uint64_t window_ms;    /* redis: ttl_ms, rounded up to a multiple of the unit */
     uint64_t short_ms;     /* redis: the same of the short window; 0: there are no short pids */
-    uint32_t share;        /* redis: one pid in so many is short */
+    uint32_t short_every;  /* redis: one pid in so many is short */
     /* redis: the server lends these pids and no others, and keeps that with the app */
     bool lends_range;
     /* local: another host may have used the pid; where there is no mark, its last use is waited

@@ -16,13 +16,13 @@ static bool is_fixed(const struct sfid__holder *h) { return h->settings->opt.pid
  * pid, not an outage. */
 static void name_pages(char out[32]) { snprintf(out, 32, "share%d.", SFID__PAGE_VERSION); }
 
-static void page_name(const struct sfid__holder *h, unsigned page, char out[32]) {
+static void page_name(const struct sfid__holder *h, unsigned number, char out[32]) {
     name_pages(out);
     const size_t n = strlen(out);
     if (is_fixed(h))
         snprintf(out + n, 32 - n, "p%" PRIu64, (uint64_t)h->settings->opt.pid);
     else
-        snprintf(out + n, 32 - n, "%u", page);
+        snprintf(out + n, 32 - n, "%u", number);
 }
 
 static uint64_t last_pid(const struct sfid__holder *h) {
@@ -93,7 +93,7 @@ static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool 
     int rc = sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &h->error);
     if (rc < 0)
         return rc;
-    page_name(h, h->page, name);
+    page_name(h, h->page_number, name);
     rc = sfid__slot_join(&h->slot, &app, name, &want, live, &h->error);
     if (rc < 0 || !*live)
         return rc;
@@ -142,10 +142,11 @@ static unsigned page_behind(struct sfid__holder *h) {
     char name[32];
     if (is_fixed(h) || sfid__dir_open_sub(&app, &h->run, h->settings->opt.app, &ignored) < 0)
         return 0;
-    for (unsigned page = h->page + 1; page < SFID__SHARED_PAGES && found == 0; page++) {
-        page_name(h, page, name);
+    for (unsigned number = h->page_number + 1; number < SFID__SHARED_PAGES && found == 0;
+         number++) {
+        page_name(h, number, name);
         if (fstatat(app.fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
-            found = page;
+            found = number;
     }
     sfid__dir_close(&app);
     return found;
@@ -159,17 +160,17 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
     const int64_t began_ms = sfid__holder_monotonic_ms(h),
                   spell_ms = SFID__MAX((h->deadline_ms - began_ms) / (SFID__SHARED_PAGES + 1), 1);
     const int64_t ask_ms = h->deadline_ms - SFID__MIN(spell_ms, h->store->exchange_ms);
-    int64_t nap_ns = SFID__PAUSE_FIRST_NS, first = h->page;
+    int64_t nap_ns = SFID__PAUSE_FIRST_NS, first = h->page_number;
     struct sfid__error away = {.code = 0};
     bool refused = false, asked = h->store->ops->probe == NULL;
     *live = false;
     for (;;) {
         const int64_t spells = (sfid__holder_monotonic_ms(h) - began_ms) / spell_ms,
-                      page = first + spells;
-        h->page = (unsigned)SFID__MIN(page, SFID__SHARED_PAGES - 1);
+                      number = first + spells;
+        h->page_number = (unsigned)SFID__MIN(number, SFID__SHARED_PAGES - 1);
         const int64_t until_ms = SFID__MIN(h->deadline_ms, began_ms + (spells + 1) * spell_ms);
         const int rc = join_page(h, until_ms, live, &refused);
-        if (is_barred(h, rc, *live) && page < SFID__SHARED_PAGES - 1) {
+        if (is_barred(h, rc, *live) && number < SFID__SHARED_PAGES - 1) {
             first++;
             continue;
         }
@@ -177,7 +178,7 @@ int sfid__share_join(struct sfid__holder *h, bool *live) {
         const unsigned behind = rc == 0 && !*live && h->settings->joins ? page_behind(h) : 0;
         if (behind) {
             sfid__slot_drop(&h->slot);
-            first += behind - h->page;
+            first += behind - h->page_number;
             continue;
         }
         if (rc != SFID_EBUSY || refused)

@@ -16,7 +16,7 @@
 #ifndef SFID_LEASE_SHARE_H
 #define SFID_LEASE_SHARE_H
 
-#include "lease/holding.h"
+#include "lease/holder_parts.h"
 
 /* Pages of an app that processes of one user share: as many as the load needs, each with a pid of
  * its own. */

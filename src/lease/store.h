@@ -66,14 +66,15 @@ struct sfid__store_ops {
 
     /*
      * For processes that share a pid; NULL: the page's lock is all they need. join: takes part in a
-     * pid that others hold with the page `page`. share: lets others take part, once the page has a
+     * pid that others hold with that page. share: lets others take part, once the page has a
      * record. by_fd: a mapping does not keep the lock, so a descriptor does. until_ms: how long it
      * waits for one that joins or leaves. 0 or a code; SFID_ESTATE: nobody can join. sit: the
      * keeper of this process writes from now on.
      */
-    int (*join)(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd,
+    int (*join)(struct sfid__store *store, uint64_t pid, uint64_t page_nonce, bool by_fd,
                 int64_t until_ms, struct sfid__error *err);
-    int (*share)(struct sfid__store *store, uint64_t page, bool *by_fd, struct sfid__error *err);
+    int (*share)(struct sfid__store *store, uint64_t page_nonce, bool *by_fd,
+                 struct sfid__error *err);
     void (*sit)(struct sfid__store *store, unsigned seat);
 
     /* For a store that goes by slots: the name of this process, if its slot was not known before.

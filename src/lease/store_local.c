@@ -40,7 +40,7 @@ struct local_store {
     bool by_fd;        /* shared: a mapping does not keep the mark's lock */
     bool let_in;       /* shared: others may take part: a mark that is made anew is for them, too */
     uint64_t pid;      /* that one */
-    uint64_t page;     /* nonce of the page in use; for release() */
+    uint64_t page_nonce; /* nonce of the page in use; for release() */
     /* tick to which it saw the mark synced: what it read may be in memory only */
     uint64_t durable;
     struct sfid__mark mark;
@@ -76,7 +76,7 @@ static int open_app(struct local_store *s, struct sfid__dir *app, struct sfid__e
 static struct sfid__lease_event grant_of(const struct local_store *s, uint64_t pid,
                                          const struct sfid__position *at) {
     struct sfid__lease_event grant = {
-        .pid = pid, .bound = at->word, .exact = at->exact, .page = at->page_nonce};
+        .pid = pid, .bound = at->word, .exact = at->exact, .page_nonce = at->page_nonce};
     grant.floor = grant.limit = at->word >> s->layout.seq_bits;
     return grant;
 }
@@ -273,7 +273,7 @@ static int claim_shared(struct local_store *s, const struct sfid__dir *app,
                         struct sfid__error *err) {
     const struct sfid__mark_want want = {s->pid, s->fingerprint, s->synced, true, end_of(ask)};
     struct sfid__position at;
-    if (sfid__mark_join(&s->mark, app, &want, ask->page, s->by_fd, err) == 0 &&
+    if (sfid__mark_join(&s->mark, app, &want, ask->page_nonce, s->by_fd, err) == 0 &&
         sfid__mark_in_place(&s->mark, &at)) {
         *grant = grant_of(s, s->pid, &at);
         return 0;
@@ -308,7 +308,7 @@ static enum sfid__lease_answer claim(struct sfid__store *store,
         return SFID__REFUSED;
     s->had = true;
     s->pid = grant->pid;
-    s->page = grant->page;
+    s->page_nonce = grant->page_nonce;
     s->durable = 0;
     s->store.group = s->synced ? sfid__hash(SFID__HASH_SEED, &s->mark.held.id.device,
                                             sizeof s->mark.held.id.device)
@@ -326,7 +326,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store,
     uint64_t limit = ask->now < end ? SFID__MIN(ask->now + s->store.terms.window, end) : end;
     limit = SFID__MAX(limit, ask->limit); /* a mark further ahead stays */
     *grant = (struct sfid__lease_event){.pid = s->pid, .limit = limit};
-    if (limit <= s->durable && ask->page == s->page)
+    if (limit <= s->durable && ask->page_nonce == s->page_nonce)
         return SFID__GRANTED;
     if (ask->pid != s->pid) { /* a parent's keeper changed it: our lock is another pid's */
         sfid__fail(err, SFID_ELEASE, "pid %" PRIu64 " is not held by this process", ask->pid);
@@ -334,12 +334,12 @@ static enum sfid__lease_answer renew(struct sfid__store *store,
     }
     /* A window may end below the position in use. The mark never goes back below that position. */
     const uint64_t word = SFID__MAX(limit << s->layout.seq_bits, ask->position);
-    const int rc =
-        sfid__mark_write(&s->mark, (struct sfid__position){word, ask->page, false, false}, err);
+    const int rc = sfid__mark_write(
+        &s->mark, (struct sfid__position){word, ask->page_nonce, false, false}, err);
     if (rc < 0)
         return rc == SFID_ELEASE ? SFID__LOST : SFID__REFUSED;
     s->durable = limit;
-    s->page = ask->page;
+    s->page_nonce = ask->page_nonce;
     return SFID__GRANTED;
 }
 
@@ -352,7 +352,8 @@ static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
 static enum sfid__lease_answer
 release(struct sfid__store *store, const struct sfid__lease_action *ask, struct sfid__error *err) {
     struct local_store *s = self(store);
-    sfid__mark_write(&s->mark, (struct sfid__position){ask->position, s->page, true, false}, err);
+    sfid__mark_write(&s->mark, (struct sfid__position){ask->position, s->page_nonce, true, false},
+                     err);
     if (s->pid != s->store.terms.pid_min && s->mark.dir_path)
         sfid__hint_free(s->mark.dir_path, s->pid);
     return SFID__GRANTED;
@@ -360,7 +361,7 @@ release(struct sfid__store *store, const struct sfid__lease_action *ask, struct 
 
 /* ---- processes that share a pid ---------------------------------------------- */
 
-static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_fd,
+static int join(struct sfid__store *store, uint64_t pid, uint64_t page_nonce, bool by_fd,
                 int64_t until_ms, struct sfid__error *err) {
     struct local_store *s = self(store);
     struct sfid__dir app = SFID__DIR_NONE;
@@ -368,28 +369,30 @@ static int join(struct sfid__store *store, uint64_t pid, uint64_t page, bool by_
     if (rc == 0)
         rc = sfid__mark_join(
             &s->mark, &app,
-            &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true, until_ms}, page, by_fd,
-            err);
+            &(struct sfid__mark_want){pid, s->fingerprint, s->synced, true, until_ms}, page_nonce,
+            by_fd, err);
     sfid__dir_close(&app);
     s->had = s->let_in = rc == 0;
     s->pid = pid;
-    s->page = page;
+    s->page_nonce = page_nonce;
     s->durable = 0;
     s->by_fd = by_fd;
     return rc;
 }
 
 /* The mark has to name the page, or nobody can join. That moves it no further. */
-static int share(struct sfid__store *store, uint64_t page, bool *by_fd, struct sfid__error *err) {
+static int share(struct sfid__store *store, uint64_t page_nonce, bool *by_fd,
+                 struct sfid__error *err) {
     struct local_store *s = self(store);
     struct sfid__position at;
     int rc = 0;
     if (!sfid__mark_in_place(&s->mark, &at))
         return sfid__fail_errno(err, SFID_ESTATE, errno, "cannot use %s, the mark of pid %" PRIu64,
                                 s->mark.path, s->pid);
-    if (at.page_nonce != page)
-        rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page, false, false}, err);
-    s->page = page;
+    if (at.page_nonce != page_nonce)
+        rc = sfid__mark_write(&s->mark, (struct sfid__position){at.word, page_nonce, false, false},
+                              err);
+    s->page_nonce = page_nonce;
     if (rc == 0)
         rc = sfid__mark_share(&s->mark, by_fd, err);
     s->by_fd = *by_fd;

@@ -388,7 +388,7 @@ static int check_with_first(const struct sfid__settings *pool, unsigned i,
                 uri->user);
     if (uri->registration != first->registration)
         return bad_pool(err, "registration differs between the servers; set one value for all");
-    return uri->share == first->share
+    return uri->shared == first->shared
                ? 0
                : bad_pool(err, "only some of the servers have share=1; set it for all or for none");
 }
@@ -437,7 +437,7 @@ static int pool_finish(struct sfid__settings *out, struct sfid__error *err) {
     }
     out->window_ms = out->servers[0].window_ms;
     out->short_ms = out->servers[0].short_ms;
-    out->share = out->servers[0].share;
+    out->short_every = out->servers[0].short_every;
     out->of_pages = of_pages;
     return 0;
 }

@@ -424,7 +424,7 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     s->store.terms = (struct sfid__lease_terms){
         .window = window,
         .first_window = sfid__ms_to_ticks(l, brief_ms),
-        .share = settings->share,
+        .short_every = settings->short_every,
         .end = sfid__layout_end(l),
         .unit_ms = l->unit_ms,
         /* clocks further apart are refused */
@@ -442,8 +442,9 @@ static int redis_make(struct sfid__store **out, const struct sfid__settings *set
     /* Processes that share a lease have to give the script the same of all this. App and layout are
      * compared elsewhere. */
     const struct sfid__redis_app *a = &s->app;
-    const uint64_t same[] = {a->window_ms, a->short_ms, a->share,   a->uri->min_good,
-                             a->budget_ms, a->pid_min,  a->pid_max, settings->uri->registration};
+    const uint64_t same[] = {
+        a->window_ms, a->short_ms, a->short_every, a->uri->min_good,
+        a->budget_ms, a->pid_min,  a->pid_max,     settings->uri->registration};
     s->store.settings = sfid__hash(SFID__HASH_SEED, same, sizeof same) | 1;
     s->store.exchange_ms = settings->uri->timeout_ms;
     s->store.server = s->app.shown;

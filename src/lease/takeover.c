@@ -34,12 +34,12 @@ static bool is_outdated(const struct sfid__holder *h, const struct sfid__lease_a
 /* An answer to a keeper that does not count any more. */
 static bool late_answer(struct sfid__holder *h, const struct sfid__lease_action *a,
                         const struct sfid__lease_event *e) {
-    const bool claim = a->kind == SFID__DO_CLAIM;
-    if (e->answer == SFID__GRANTED && !claim)
+    const bool claims = a->kind == SFID__DO_CLAIM;
+    if (e->answer == SFID__GRANTED && !claims)
         return true;
     const struct sfid__lease_action granted = {.pid = e->pid,
-                                               .token = claim ? a->token : a->move_token,
-                                               .nonce = claim ? a->nonce : a->move_nonce,
+                                               .token = claims ? a->token : a->move_token,
+                                               .nonce = claims ? a->nonce : a->move_nonce,
                                                .floor = e->floor,
                                                .limit = e->limit};
     if (e->answer == SFID__GRANTED || e->answer == SFID__SWITCHED)

@@ -11,7 +11,7 @@
 #ifndef SFID_LEASE_TAKEOVER_H
 #define SFID_LEASE_TAKEOVER_H
 
-#include "lease/holding.h"
+#include "lease/holder_parts.h"
 
 /* For DO_RENEW: sets what the record says, and the machine with it. Other keepers may have renewed
  * since its last step. */

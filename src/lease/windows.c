@@ -5,7 +5,7 @@
 
 #define SHORT_DEFAULT_MS 30000
 #define SHORT_PID_BITS 5 /* with fewer, there are too few pids to set some apart */
-#define SHARE 8
+#define SHORT_EVERY 8
 #define MIXED_LEAST_MS 200000 /* a process of the Rust crate registers anew within 180 s */
 
 /* Follows from what `lay` has, so that all processes of the app come to the same
@@ -17,7 +17,7 @@ static void choose(struct sfid__settings *out) {
     const bool none = o->layout->pid_bits < SHORT_PID_BITS || w < 2 * unit ||
                       out->window_ms < 2 * w || out->uri->registration == SFID__REGISTRATION_MIXED;
     out->short_ms = none ? 0 : w;
-    out->share = none ? 0 : SHARE;
+    out->short_every = none ? 0 : SHORT_EVERY;
 }
 
 /* When the server forgets, a holder goes on if its limit lies skew_budget_ms past that, whenever

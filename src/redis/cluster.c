@@ -22,7 +22,7 @@ struct sfid__cluster {
     unsigned count, learned;            /* all nodes; how many were ever learned */
     struct sfid__endpoint at;           /* where the connection leads */
     unsigned first_try;                 /* the node to try next */
-    unsigned slot;
+    unsigned hash_slot;
 };
 
 /* ---- making one ------------------------------------------------------------ */
@@ -59,7 +59,7 @@ int sfid__cluster_new(struct sfid__cluster **out, const struct sfid__uri *uri, c
     memcpy(c->nodes, uri->node, c->count * sizeof uri->node[0]);
     aim(c, &c->nodes[0], uri->connect_timeout_ms);
     c->first_try = c->count > 1 ? 1 : 0;
-    c->slot = sfid__cluster_slot(app);
+    c->hash_slot = sfid__cluster_slot(app);
     *out = c;
     return 0;
 }
@@ -125,7 +125,7 @@ static bool hunt_may_go_on(const struct hunt *h) {
  * followed. */
 static bool follow(struct hunt *h) {
     struct sfid__redirect to = h->reply->redirect;
-    if (to.slot != h->c->slot || h->redirects++ == REDIRECTS || !hunt_may_go_on(h))
+    if (to.hash_slot != h->c->hash_slot || h->redirects++ == REDIRECTS || !hunt_may_go_on(h))
         return false;
     if (to.node.host[0] == '\0')
         memcpy(to.node.host, h->c->at.host, sizeof to.node.host);
@@ -198,9 +198,9 @@ static int fail_hunt(struct hunt *h) {
         h->reply->class = SFID__REPLY_RETRY;
     if (h->wrong.code)
         return sfid__fail(h->err, h->wrong.code, "%.160s: hash slot %u of the app: %s", name,
-                          h->c->slot, h->wrong.text);
+                          h->c->hash_slot, h->wrong.text);
     return sfid__fail(h->err, last.code, "%.160s: hash slot %u of the app: node %.60s: %s", name,
-                      h->c->slot, node, behind_name(&last));
+                      h->c->hash_slot, node, behind_name(&last));
 }
 
 int sfid__cluster_exchange(struct sfid__cluster *c, const struct sfid__question *q,

@@ -92,7 +92,7 @@ static void take_line(struct sfid__resp *r, const char *text, size_t len, char *
 static struct sfid__redirect read_redirect(const char *line) {
     struct sfid__redirect r = {.to = SFID__STAY};
     char host[SFID__HOST_TEXT];
-    uint64_t slot, port;
+    uint64_t hash_slot, port;
     if (strncmp(line, "MOVED ", 6) != 0)
         return r;
     struct sfid__part rest = {line, strlen(line)};
@@ -101,7 +101,7 @@ static struct sfid__redirect read_redirect(const char *line) {
     const struct sfid__part number = sfid__part_cut(&rest, " ");
     const char *colon = strrchr(line, ':');
     if (rest.len == 0 || colon == NULL || colon <= rest.at ||
-        !sfid__part_number(number, UINT16_MAX, &slot))
+        !sfid__part_number(number, UINT16_MAX, &hash_slot))
         return r;
     const size_t len = (size_t)(colon - rest.at) - 1;
     if (len >= sizeof host ||
@@ -113,7 +113,7 @@ static struct sfid__redirect read_redirect(const char *line) {
     r.node.port = (uint16_t)port;
     if (len > 0 && strcmp(host, "?") != 0 && !sfid__endpoint_take(host, colon + 1, &r.node))
         return r;
-    r.slot = (uint32_t)slot;
+    r.hash_slot = (uint32_t)hash_slot;
     r.to = SFID__MOVED;
     return r;
 }

@@ -24,7 +24,7 @@ enum {
 /* Where a node of a cluster sends its clients. */
 struct sfid__redirect {
     enum { SFID__STAY, SFID__MOVED } to;
-    uint32_t slot;
+    uint32_t hash_slot;
     struct sfid__endpoint node; /* host "": the node that said so, at another port */
 };
 

@@ -17,8 +17,9 @@ uint64_t sfid__route_server(const struct sfid__uri *uri, const char *app) {
             *at |= *at >= 'A' && *at <= 'Z' ? 'a' - 'A' : 0;
         hash += sfid__hash(SFID__HASH_SEED, node, strlen(node));
     }
-    const unsigned slot = uri->kind == SFID__URI_CLUSTER ? sfid__cluster_slot(app) : 0;
-    return sfid__hash(sfid__hash(hash, uri->master, strlen(uri->master)), &slot, sizeof slot) | 1;
+    const unsigned hash_slot = uri->kind == SFID__URI_CLUSTER ? sfid__cluster_slot(app) : 0;
+    hash = sfid__hash(hash, uri->master, strlen(uri->master));
+    return sfid__hash(hash, &hash_slot, sizeof hash_slot) | 1;
 }
 
 int sfid__route_begin(struct sfid__route *r, const struct sfid__uri *uri, const char *app,

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SHARE_LEAST_MS 20 /* a sentinel on the same network answers within it */
+#define PART_LEAST_MS 20 /* a sentinel on the same network answers within it */
 
 struct sfid__sentinel {
     struct sfid__uri *uri;
@@ -213,11 +213,12 @@ static int search(struct search *x) {
     const unsigned n = s->uri->nodes, first = s->first_try;
     for (unsigned k = 0; k < n && left_ms(x) > 0; k++) {
         const unsigned i = (first + k) % n;
-        const int64_t share = SFID__MAX(SHARE_LEAST_MS, left_ms(x) / (n - k + 1));
+        const int64_t part_ms = SFID__MAX(PART_LEAST_MS, left_ms(x) / (n - k + 1));
         struct sfid__endpoint named;
         int rc;
         s->first_try = (i + 1) % n; /* if time is over now, the next exchange goes on from here */
-        if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + share), &named) &&
+        if (ask_one(x, i, SFID__MIN(x->q->deadline_ms, sfid__deadline_now_ms() + part_ms),
+                    &named) &&
             ask_named(x, i, &named, &rc))
             return rc;
         if (is_stopped(x))

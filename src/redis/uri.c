@@ -235,7 +235,7 @@ static const struct parameter parameters[] = {
     {"replicas", FOR_ALL, read_count, AT(replicas), REPLICAS},
     {"min_good", FOR_ALL, read_count, AT(min_good), REPLICAS},
     {"idle", FOR_ALL, read_word, AT(idle_close), 0, 1, "keep or close", {"keep", "close"}},
-    {"share", FOR_ALL, read_word, AT(share), 1, 1, "1", {NULL, "1"}},
+    {"share", FOR_ALL, read_word, AT(shared), 1, 1, "1", {NULL, "1"}},
     {"pids", FOR_ALL, read_pids, AT(pid_min), PIDS},
     {"pid_min", FOR_ALL, read_count, AT(pid_min), PID},
     {"pid_max", FOR_ALL, read_count, AT(pid_max), PID},

@@ -73,7 +73,7 @@ struct sfid__uri {
     bool lends_range;                 /* they are given as pids=: the range that the server lends */
     char client_name[SFID__URI_TEXT]; /* "": the default */
     uint32_t registration;            /* enum sfid__registration */
-    uint32_t share;                   /* 1: processes of this user on this host have one pid */
+    uint32_t shared;                  /* 1: processes of this user on this host have one pid */
     uint32_t idle_close;              /* 1: no connection is kept between heartbeats */
     bool bare;                        /* no user, no password and no parameter but db was given */
     char quoted[SFID__URI_QUOTED];    /* see there; "": not known */

@@ -17,7 +17,7 @@ const struct sfid__lease_terms usual = {.window = WINDOW,
                                         .testifies = true};
 const struct sfid__lease_terms two_windows = {.window = WINDOW,
                                               .first_window = FIRST_WINDOW,
-                                              .share = 4,
+                                              .short_every = 4,
                                               .end = 10000,
                                               .unit_ms = UNIT,
                                               .reach = REACH,

@@ -212,7 +212,7 @@ static void begin_with_long_windows(void) {
 static void begin_short(void) {
     begin_with_long_windows();
     h.lease.terms.first_window = store->store.terms.first_window = 1000;
-    h.lease.terms.share = 8;
+    h.lease.terms.short_every = 8;
     h.lease.terms.first_heartbeat_ms = 30;
     h.lease.terms.rests = false;
 }

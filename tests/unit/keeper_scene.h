@@ -155,7 +155,7 @@ static void begin(bool events) {
     h.store = &store->store;
     h.slot.page = f.page;
     sfid__lease_init(&h.lease, &store->store.terms);
-    k.holding = &h;
+    k.holder = &h;
     k.on_event = events ? on_event : NULL;
     sfid__generator_start(&f.g, fake_record(&f));
 }

@@ -107,7 +107,7 @@ static void begin(uint64_t pid) {
     store = (struct sfid__store){.ops = &store_ops,
                                  .terms = {.window = WINDOW,
                                            .first_window = WINDOW,
-                                           .share = 8,
+                                           .short_every = 8,
                                            .end = sfid__layout_end(&f.g.layout),
                                            .pid_max = 1023,
                                            .heartbeat_ms = 100,

@@ -27,13 +27,13 @@ static void heartbeats(void) {
     is_i64((grant(3, 0, TICK + WINDOW), last()->due_ms - now), FIRST_HEARTBEAT,
            "a short pid that was found: soon");
     struct sfid__lease_terms terms = two_windows;
-    terms.share = 8;
+    terms.short_every = 8;
     begin(&terms);
     resume(TICK + WINDOW, 0);
     ok(!sfid__lease_is_brief(&l), "an ordinary pid that was found: its window is a whole one");
     is_i64((grant(3, 0, TICK + WINDOW), last()->due_ms - now), HEARTBEAT,
            "an ordinary pid that was found: the whole heartbeat");
-    terms.share = 0;
+    terms.short_every = 0;
     begin_open(&terms);
     grant(SHORT_PID, TICK, TICK + FIRST_WINDOW);
     adopted(TICK + FIRST_WINDOW, true);

@@ -33,7 +33,7 @@ static void choose_terms(void) {
     w.terms =
         (struct sfid__lease_terms){.window = window,
                                    .first_window = first_window,
-                                   .share = chance(250) ? 0 : 2 + 2 * below(2),
+                                   .short_every = chance(250) ? 0 : 2 + 2 * below(2),
                                    .end = TICKS * 2,
                                    .unit_ms = UNIT_MS,
                                    .reach = w.max_skew_ms ? window + tick_of(w.max_skew_ms) + 1 : 0,

@@ -87,7 +87,7 @@ static int64_t claim_with(struct sfid__store *store) {
 static enum sfid__lease_answer renew(struct sfid__store *store, uint64_t now, uint64_t pid,
                                      uint64_t limit, uint64_t page) {
     const struct sfid__lease_action ask = {
-        .kind = SFID__DO_RENEW, .pid = pid, .limit = limit, .now = now, .page = page};
+        .kind = SFID__DO_RENEW, .pid = pid, .limit = limit, .now = now, .page_nonce = page};
     err = (struct sfid__error){.code = 0};
     grant = (struct sfid__lease_event){.pid = 4711};
     return store->ops->renew(store, &ask, &grant, &err);
@@ -170,7 +170,7 @@ static void as_the_caller_likes(void) {
 static void windows(void) {
     struct sfid__store *s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && grant.bound == 0 && grant.floor == grant.limit &&
-           grant.page == 0 && !grant.exact,
+           grant.page_nonce == 0 && !grant.exact,
        "a pid never used is granted, with no window so far");
     ok(renew(s, NOW, 6, 0, 77) == SFID__GRANTED, "it is renewed");
     is_u64(grant.limit, NOW + WINDOW, "to what was asked for ahead");
@@ -188,7 +188,7 @@ static void windows(void) {
                                            .pid = 5,
                                            .limit = NOW + 5000,
                                            .now = NOW,
-                                           .page = 3,
+                                           .page_nonce = 3,
                                            .position = ahead};
     ok(claim(s) == SFID__GRANTED && s->ops->renew(s, &far, &grant, &err) == SFID__GRANTED,
        "a pid that stands past its window");
@@ -200,14 +200,14 @@ static void windows(void) {
 
     s = make(-1, 6, 6);
     ok(claim(s) == SFID__GRANTED && grant.bound == s->terms.end << 12 && !grant.exact &&
-           grant.page == 77,
+           grant.page_nonce == 77,
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__lease_action ask = {.kind = SFID__DO_RELEASE, .now = NOW, .position = 4711};
     ok(s->ops->is_last(s, NULL), "who is alone leaves last");
     s->ops->release(s, &ask, &err);
     drop(s);
     s = make(-1, 6, 6);
-    ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page == 77,
+    ok(claim(s) == SFID__GRANTED && grant.bound == 4711 && grant.exact && grant.page_nonce == 77,
        "and gives back an exact position");
     drop(s);
 }
@@ -312,7 +312,7 @@ static void lost_with_its_page(void) {
     need(rename(moved, state_dir) >= 0, "cannot move %s back", state_dir);
     is_i64(claim_with(other), SFID_ENOPID,
            "the directory comes back: the mark was locked all the time");
-    ok(claim(s) == SFID__GRANTED && grant.page == 9 &&
+    ok(claim(s) == SFID__GRANTED && grant.page_nonce == 9 &&
            grant.bound == (uint64_t)(NOW + WINDOW) << 12,
        "and its holder goes on with it as it was");
     ok(renew(s, NOW + 1, 3, NOW + WINDOW, 9) == SFID__GRANTED, "and renews it");

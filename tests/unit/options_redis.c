@@ -132,7 +132,8 @@ static int read_windows(const char *store, const sfid_layout *l, uint32_t ttl_ms
 
 static bool none_short(const char *store, const sfid_layout *l, uint32_t ttl_ms,
                        uint32_t short_ms) {
-    return read_windows(store, l, ttl_ms, short_ms) == 0 && out.short_ms == 0 && out.share == 0;
+    return read_windows(store, l, ttl_ms, short_ms) == 0 && out.short_ms == 0 &&
+           out.short_every == 0;
 }
 
 static bool refused(int rc, const char *words) {
@@ -146,7 +147,8 @@ static void short_windows(void) {
     static const char server[] = "redis://h", mixed[] = "redis://h?registration=mixed";
     static const sfid_layout four = SFID_LAYOUT(42, 4, 17, 1, 0),
                              five = SFID_LAYOUT(42, 5, 16, 1, 0);
-    ok(read_windows(server, &five, 600000, 30000) == 0 && out.short_ms == 30000 && out.share == 8,
+    ok(read_windows(server, &five, 600000, 30000) == 0 && out.short_ms == 30000 &&
+           out.short_every == 8,
        "one pid in eight is short");
     ok(read_windows(server, &five, 60000, 30000) == 0 && out.short_ms == 30000,
        "with two short windows in a whole one");

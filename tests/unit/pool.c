@@ -50,7 +50,7 @@ static void reads(void) {
     ok(strcmp(part->uri->user, "b") == 0 && strcmp(part->uri->node[0].host, "two") == 0,
        "and its own URL");
     ok(part->window_ms == 600000 && out.window_ms == 600000 && out.short_ms == 30000 &&
-           out.share == 8,
+           out.short_every == 8,
        "all have the same windows");
     sfid__options_widen(&out);
     is_i64(part->opt.pid_max, 1364, "who looks at one server asks for its range only");

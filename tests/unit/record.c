@@ -367,7 +367,7 @@ static void beside_another(void) {
      * one lower than the one in use. */
     sfid__record_close(r);
     const struct sfid__holder alone = {.slot = {.page = page, .records = 3}};
-    const struct sfid__lease_event grant = {.pid = 7, .page = page->id.nonce};
+    const struct sfid__lease_event grant = {.pid = 7, .page_nonce = page->id.nonce};
     is_u64(sfid__grant_position(&alone, &page->records[2], &grant, 0), AT(600, 0),
            "a process that is alone goes on behind the one in use");
 }
@@ -380,18 +380,18 @@ static void granted(void) {
     atomic_store(&r->word, AT(600, 5));
     struct sfid__holder h = {.slot = {.page = page, .records = 1},
                              .beside = {.nonce = 66, .position = AT(590, 0)}};
-    struct sfid__lease_event grant = {.pid = 7, .page = 55, .bound = AT(900, 0)};
+    struct sfid__lease_event grant = {.pid = 7, .page_nonce = 55, .bound = AT(900, 0)};
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(600, 5),
            "the mark names this page, which is exact");
-    grant.page = 66;
+    grant.page_nonce = 66;
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(600, 5), "or the page beside it");
-    grant.page = 77;
+    grant.page_nonce = 77;
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(900, 0),
            "of another page the mark is the bound");
-    grant.page = 55;
+    grant.page_nonce = 55;
     grant.exact = true;
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(900, 0), "so is an exact one");
-    grant = (struct sfid__lease_event){.pid = 7, .page = 77};
+    grant = (struct sfid__lease_event){.pid = 7, .page_nonce = 77};
     h.beside.position = AT(610, 0);
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(610, 0),
            "of two pages the further one counts");
@@ -432,7 +432,7 @@ static void after_copy(void) {
                              .slot = {.page = page, .records = 1},
                              .tick = 600,
                              .shunned = true};
-    struct sfid__lease_event grant = {.pid = 7, .page = page->id.nonce};
+    struct sfid__lease_event grant = {.pid = 7, .page_nonce = page->id.nonce};
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(611, 0),
            "behind a copy a pid begins above the clock and max_ahead");
     h.shared = true;

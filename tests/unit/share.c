@@ -145,7 +145,7 @@ static int joined(struct sfid__holder *holder, int64_t within_ms,
                                     .settings = settings,
                                     .deadline_ms = passed_ns / 1000000 + within_ms};
     const int rc = sfid__share_join(holder, &live);
-    return rc < 0 ? rc : live ? -1 : (int)holder->page;
+    return rc < 0 ? rc : live ? -1 : (int)holder->page_number;
 }
 
 /* One after the other finds the pages of those before held, by processes that begin or end them. */

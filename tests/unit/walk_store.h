@@ -32,7 +32,7 @@ static int64_t window_ms(void) { return (int64_t)w.terms.window * UNIT_MS; }
 static int64_t first_window_ms(void) { return (int64_t)w.terms.first_window * UNIT_MS; }
 
 static bool is_short(uint64_t pid) {
-    return w.terms.share != 0 && pid % w.terms.share == w.terms.share - 1;
+    return w.terms.short_every != 0 && pid % w.terms.short_every == w.terms.short_every - 1;
 }
 
 static int64_t window_ms_of(uint64_t pid) {

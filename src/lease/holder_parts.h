@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* holding.h - what a holder has. holder.h says who may use it, and what it does with it. */
-#ifndef SFID_LEASE_HOLDING_H
-#define SFID_LEASE_HOLDING_H
+/* holder_parts.h - what a holder has. holder.h says who may use it, and what it does with it. */
+#ifndef SFID_LEASE_HOLDER_PARTS_H
+#define SFID_LEASE_HOLDER_PARTS_H
 
 #include "draw/slow.h"
 #include "host/identity.h"
@@ -49,8 +49,8 @@ struct sfid__holder {
     bool run_is_tmpfs, synced;
     /* shared: what the page says that had the pid's name before this one */
     struct sfid__slot_found beside;
-    bool shared;   /* one page for all processes of the app: share.h */
-    unsigned page; /* shared: which page that is */
+    bool shared;          /* one page for all processes of the app: share.h */
+    unsigned page_number; /* shared: which page that is */
     /* shared: page->reign when this process's keeper sat down; 0: it never did */
     uint64_t reign;
     struct sfid__noticed *noticed; /* at the open. NULL: nothing that is to be reported */
