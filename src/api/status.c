@@ -67,7 +67,7 @@ static void fill_status(struct sfid__generator *g, struct sfid__cold *cold, sfid
     out->renew_failures = reported(&cold->keeper.failures);
     out->losses = reported(&cold->keeper.losses);
     out->keeper_here = sfid__keeper_keeps(&cold->keeper);
-    out->shared = cold->keeper.holder && cold->keeper.holder->shared;
+    out->shared = g->shared;
     out->first_tick = v.r->floor;
     out->limit_tick = v.limit;
     if (cold->keeper.holder)

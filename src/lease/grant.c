@@ -48,7 +48,8 @@ static uint64_t granted_position(const struct sfid__holder *h, const struct sfid
  * a window. If the copy goes on, nothing here can keep the two apart.
  */
 static uint64_t position_after_copy(const struct sfid__holder *h, uint64_t known) {
-    const uint64_t most = h->shared ? h->store->terms.window / 2 : h->generator->max_ahead;
+    const uint64_t most =
+        h->generator->shared ? h->store->terms.window / 2 : h->generator->max_ahead;
     const uint64_t tick = SFID__MIN(h->tick + most + 1, h->store->terms.end);
     return SFID__MAX(known, tick << h->generator->layout.seq_bits);
 }
@@ -113,9 +114,10 @@ static struct sfid__record *replace_record(struct sfid__holder *h,
  * in to stay, so a shared page may, too. One that has a pid's name is replaced in share.c.
  */
 static uint32_t room(const struct sfid__holder *h) {
-    if (h->shared && !sfid__holder_shares_lease(h))
+    if (h->generator->shared && !sfid__holder_shares_lease(h))
         return SFID__PAGE_RECORDS;
-    return h->shared || h->slot.mapped_before ? SFID__PAGE_RECORDS / 2 : SFID__FEW_RECORDS;
+    return h->generator->shared || h->slot.mapped_before ? SFID__PAGE_RECORDS / 2
+                                                         : SFID__FEW_RECORDS;
 }
 
 /*
@@ -138,7 +140,7 @@ struct sfid__record *sfid__grant_to_carry(const struct sfid__holder *h) {
  * empty if the store has granted none. */
 static struct sfid__record *append_record(struct sfid__holder *h, const struct sfid__start *start) {
     struct sfid__slot *slot = &h->slot;
-    if (h->shared && h->lease.opened)
+    if (h->generator->shared && h->lease.opened)
         return replace_record(h, start);
     if (slot->records == SFID__PAGE_RECORDS && h->lease.opened) {
         sfid__fail(&h->error, SFID_ESTATE,

@@ -69,7 +69,7 @@ static bool is_copied(const struct sfid__holder *h) {
         return false;
     if (sfid__grant_is_void(h, r))
         return true;
-    return !h->shared && sfid__holder_has_pid(h) && r && sfid__grant_is_closed(r);
+    return !h->generator->shared && sfid__holder_has_pid(h) && r && sfid__grant_is_closed(r);
 }
 
 /* The event that says so. The record that it closes is this process's last: a newer one is not
@@ -275,7 +275,8 @@ int64_t sfid__holder_feed(struct sfid__holder *h, struct sfid__lease_event e) {
         sfid__lease_step(&h->lease, &e, &actions);
         for (unsigned i = 0; i < actions.count; i++)
             more = carry_out(h, &actions.list[i], &e);
-        if (more && h->shared && !sfid__takeover_counts(h, &actions.list[actions.count - 1], &e))
+        if (more && h->generator->shared &&
+            !sfid__takeover_counts(h, &actions.list[actions.count - 1], &e))
             return h->now_ms;
         if (!more) {
             note_window(h);
@@ -331,7 +332,7 @@ void sfid__holder_resume(struct sfid__holder *h) {
 }
 
 void sfid__holder_sit(struct sfid__holder *h, uint64_t reign) {
-    if (!h->shared)
+    if (!h->generator->shared)
         return;
     sfid__holder_unfollow(h);
     h->reign = reign;
@@ -353,12 +354,12 @@ bool sfid__holder_is_stuck(const struct sfid__holder *h) {
 }
 
 int64_t sfid__holder_step(struct sfid__holder *h, bool poked) {
-    if (h->shared && h->lease.opened && sfid__share_moved_on(h))
+    if (h->generator->shared && h->lease.opened && sfid__share_moved_on(h))
         sfid__holder_unfollow(h); /* a keeper that was late has closed the record, or replaced it */
-    if (h->shared)
+    if (h->generator->shared)
         sfid__holder_resume(h);
     /* it asked, and the answer showed that another one keeps, or has renewed */
-    if (h->shared && h->process != sfid__process())
+    if (h->generator->shared && h->process != sfid__process())
         return h->now_ms;
     sfid__holder_look_at_boot(h);
     if (is_copied(h))
@@ -431,8 +432,8 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
 bool sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close;
     const bool last =
-        h->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
-    const bool first_pid = h->shared || h->lease.terms.testifies;
+        h->generator->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
+    const bool first_pid = h->generator->shared || h->lease.terms.testifies;
     h->left = false;
     h->store->tell = NULL; /* a close tells what it leaves, and nothing else */
     h->deadline_ms = sfid__holder_monotonic_ms(h) + CLOSE_MS;

@@ -62,12 +62,12 @@ static int accept_pid(void *accepter, const struct sfid__lease_event *grant, boo
     struct sfid__holder *h = accepter;
     struct sfid__slot_naming naming;
     char name[32];
-    if (h->slot.page && (!h->shared || h->lease.opened))
+    if (h->slot.page && (!h->generator->shared || h->lease.opened))
         return 0; /* the slot came first, or this is the same pid again */
     const struct sfid__slot_want want = want_of(h, grant);
     snprintf(name, sizeof name, "pid-%" PRIu64, grant->pid);
-    int rc = h->shared ? sfid__share_name_begin(h, name, &want, &naming, err)
-                       : take_slot_of(h, name, &want, err);
+    int rc = h->generator->shared ? sfid__share_name_begin(h, name, &want, &naming, err)
+                                  : take_slot_of(h, name, &want, err);
     if (rc < 0)
         return rc;
     const uint64_t near = sfid__grant_clock_tick(h) + h->generator->max_ahead;
@@ -77,7 +77,7 @@ static int accept_pid(void *accepter, const struct sfid__lease_event *grant, boo
     if (rc == 0 && picky && !range_of_one(h) && tick > near)
         rc = sfid__fail(err, SFID_EAGAIN, "the mark of pid %" PRIu64 " lies ahead of the clock",
                         grant->pid);
-    if (h->shared)
+    if (h->generator->shared)
         return sfid__share_name_end(h, &naming, grant->pid, rc == 0, err) < 0 ? err->code : rc;
     if (rc < 0)
         sfid__slot_drop(&h->slot);
@@ -93,7 +93,7 @@ static int accept_pid(void *accepter, const struct sfid__lease_event *grant, boo
 static bool goes_on(struct sfid__holder *h, struct sfid__lease_event *found) {
     struct sfid__record *r = sfid__holder_last_record(h);
     /* then the page is not the right to its pid */
-    const bool by_mark = h->shared && !h->lease.terms.testifies;
+    const bool by_mark = h->generator->shared && !h->lease.terms.testifies;
     if (r == NULL || by_mark || sfid__grant_is_void(h, r) ||
         sfid__record_pid(r) < h->lease.terms.pid_min ||
         sfid__record_pid(r) > h->lease.terms.pid_max)
@@ -213,7 +213,7 @@ static int get_shared(struct sfid__holder *h, const char *machine) {
 
 static int open_store(struct sfid__holder *h, struct sfid__dir *state, const char *machine) {
     const bool slot_first = h->settings->store->slot_first;
-    int rc = slot_first && !h->shared ? take_first_slot(h, machine) : 0;
+    int rc = slot_first && !h->generator->shared ? take_first_slot(h, machine) : 0;
     if (rc == 0)
         rc = h->settings->store->make(&h->store, h->settings, h->identity, &h->error);
     if (rc < 0)
@@ -224,7 +224,7 @@ static int open_store(struct sfid__holder *h, struct sfid__dir *state, const cha
     h->store->accepter = h;
     h->store->passed_over = &h->noticed->passed_over;
     h->store->slot = &h->slot;
-    rc = h->shared ? get_shared(h, machine) : get_pid(h);
+    rc = h->generator->shared ? get_shared(h, machine) : get_pid(h);
     h->store->state = NULL;
     if (!slot_first)
         snprintf(h->identity, sizeof h->identity, "%s:pid-%" PRIu64, machine, h->lease.pid);
@@ -249,7 +249,6 @@ int sfid__holder_open(struct sfid__holder *h, struct sfid__generator *g,
     h->worker = settings->worker;
     h->of_pages = settings->of_pages;
     h->synced = settings->synced;
-    h->shared = settings->shared;
     h->deadline_ms = deadline_ms;
     if ((h->noticed = calloc(1, sizeof *h->noticed)) == NULL)
         return sfid__fail(&h->error, SFID_ENOMEM, "out of memory");

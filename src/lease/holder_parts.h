@@ -49,8 +49,7 @@ struct sfid__holder {
     bool run_is_tmpfs, synced;
     /* shared: what the page says that had the pid's name before this one */
     struct sfid__slot_found beside;
-    bool shared;          /* one page for all processes of the app: share.h */
-    unsigned page_number; /* shared: which page that is */
+    unsigned page_number; /* of those that all processes of the app share (share.h): which it is */
     /* shared: page->reign when this process's keeper sat down; 0: it never did */
     uint64_t reign;
     struct sfid__noticed *noticed; /* at the open. NULL: nothing that is to be reported */
@@ -79,7 +78,7 @@ static inline void sfid__holder_unfollow(struct sfid__holder *h) { h->process = 
 
 /* True if processes share the lease of a server: none of them holds a mark. */
 static inline bool sfid__holder_shares_lease(const struct sfid__holder *h) {
-    return h->shared && h->store->terms.testifies;
+    return h->generator->shared && h->store->terms.testifies;
 }
 
 /* True for a keeper that goes on late: another one has sat down since. Acquire, with the exchange

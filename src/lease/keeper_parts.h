@@ -61,13 +61,13 @@ struct sfid__keeper {
 static inline uint64_t sfid__keeper_own(void) { return sfid__process() << 2; }
 
 static inline bool sfid__keeper_shares(const struct sfid__keeper *k) {
-    return k->holder && k->holder->shared;
+    return k->generator->shared;
 }
 
 /* A callback that blocks must not end other generators' windows, so its keeper is a thread of its
  * own. */
 static inline bool sfid__keeper_in_crew(const struct sfid__keeper *k) {
-    return k->holder && !k->holder->shared && k->on_event == NULL;
+    return k->holder && !k->generator->shared && k->on_event == NULL;
 }
 
 static inline bool sfid__keeper_backs_off(const struct sfid__keeper *k) {

@@ -122,7 +122,7 @@ static void begin(uint64_t pid) {
     memset((void *)&h, 0, sizeof h);
     h.generator = &f.g;
     h.store = &store;
-    h.shared = true;
+    f.g.shared = true;
     h.deadline_ms = SFID__FOREVER;
     h.slot.page = f.page;
     h.slot.records = 1;

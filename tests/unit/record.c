@@ -435,7 +435,7 @@ static void after_copy(void) {
     struct sfid__lease_event grant = {.pid = 7, .page_nonce = page->id.nonce};
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(611, 0),
            "behind a copy a pid begins above the clock and max_ahead");
-    h.shared = true;
+    g.shared = true;
     is_u64(sfid__grant_position(&h, r, &grant, 1), AT(751, 0),
            "of a shared page above half a window: the most that any process may");
     grant.bound = AT(900, 0);

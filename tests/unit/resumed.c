@@ -295,7 +295,7 @@ static struct sfid__record *hold(bool shared) {
     memset((void *)&h, 0, sizeof h);
     h.generator = &f.g;
     h.store = &store;
-    h.shared = shared;
+    f.g.shared = shared;
     h.deadline_ms = SFID__FOREVER;
     h.slot.page = f.page;
     h.slot.records = 1;
