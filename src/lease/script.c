@@ -190,7 +190,7 @@ static int fail_layout(struct sfid__redis_app *app, struct sfid__error *err) {
         return fail_range(app, theirs, err);
     return REFUSED(
         app, err, SFID_ELAYOUT,
-        "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/share, min_good), not "
+        "%s: app \"%s\" is used with %.100s (bits/unit@epoch, ttl_ms, skew_budget_ms, short_ms/one pid in, min_good), not "
         "with %s; give the same to all of its processes, or give this app another name",
         app->shown, app->name, theirs, ours);
 }
