@@ -11,6 +11,7 @@
 
 enum {
     TTL = 30000,
+    HOUR_MS = 3600000,
     HEARTBEAT = 300,
     TIMEOUT = 1500,
     SKEW_MS = 2000,
@@ -194,9 +195,25 @@ static void test_open_ahead(struct redis *r, bool in_pool) {
     judge(LAYOUT, "per-file", UINT64_MAX, opt.app);
 }
 
-static void test_skew_at_open(struct redis *r) {
+/* A close asks the server, too, and its callback would be called by the thread that closes. */
+static void test_close(struct redis *r) {
+    sfid_options opt = fleet_lease(r, "closes", 24 * HOUR_MS, HOUR_MS);
+    opt.short_ms = 0;
+    struct member *m = member_drawing(&opt);
+    told(m, SFID_EVENT_LEASED, 0, "LEASED");
+    const int from = atomic_load(&m->events);
+    redis_do(r, "FLUSHALL", NULL);
+    redis_clock_offset(r, SKEW_MS);
+    is_i64(member_end(m), 0, "a server that forgot, and whose clock was set: a close ends well");
+    is_i64(atomic_load(&m->events), from, "and tells nothing of it");
+    redis_clock_offset(r, 0);
+    judge(LAYOUT, "per-file", UINT64_MAX, "closes");
+}
+
+static void test_server_ahead(struct redis *r) {
     test_open_ahead(r, false);
     test_open_ahead(r, true);
+    test_close(r);
 }
 
 static void test_events(struct redis *r) {
@@ -254,7 +271,7 @@ static void test_lost(struct redis *r) {
 int main(void) {
     fleet_begin(LAYOUT);
     on_running_servers(0, REDIS_CLOCK, BEARS_MS, test_events);
-    on_running_servers(0, REDIS_CLOCK, BEARS_MS, test_skew_at_open);
+    on_running_servers(0, REDIS_CLOCK, BEARS_MS, test_server_ahead);
     on_servers(0, 0, test_answers_late);
     on_running_servers(1, 0, BEARS_MS, test_lost);
     return done_testing();
