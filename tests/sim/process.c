@@ -275,9 +275,10 @@ void process_kill(struct process *p) {
     p->used = false;
 }
 
-/* The signal ends each sleep at a word; the thread looks at the word again when it may go on. */
+/* The signal ends each sleep at a word; the thread looks at the word again when it may go on. Who
+ * is stopped already goes on when both are over. */
 void process_stop(struct process *p, int64_t till) {
-    p->stopped_till = till;
+    p->stopped_till = till = till > p->stopped_till ? till : p->stopped_till;
     for (unsigned i = 0; i < threads; i++) {
         struct thread *t = &thread[i];
         if (t->used && t->process == p && is_futex(t->key))

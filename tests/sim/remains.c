@@ -128,10 +128,10 @@ void generator_waits(uint64_t generator, unsigned which) {
         p->full_at[which] = now_ns;
 }
 
-/* It asks one after another, and waits for 2 s after the last one (lease_claim.lua). Where
- * there is one server, what that has granted is counted. */
+/* It asks one after another, and waits for 2 s after the last one (lease_claim.lua); two answers in
+ * a row may be late. Where there is one server, what that has granted is counted. */
 bool all_servers_are_full(void) {
-    const int64_t lately = now_ns - (int64_t)servers * terms.deadline - 2 * SECOND;
+    const int64_t lately = now_ns - 3 * ((int64_t)servers * terms.deadline + 2 * SECOND);
     for (unsigned i = 0; i < servers; i++)
         if (me->process->full_at[i] == 0 || me->process->full_at[i] < lately)
             return false;
