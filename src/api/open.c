@@ -43,7 +43,7 @@ static bool may_move(const struct sfid *g, const struct sfid__cold *cold) {
     return !sfid__is_closed(&g->generator) && sfid__slot_in_place(&cold->holder.slot);
 }
 
-/* The thread. It is inside the cold, which a close may have taken out of the handle by now. */
+/* The thread. It is inside the cold part, which a close may have taken out of the handle by now. */
 static void *move_on(void *arg) {
     struct sfid__cold *cold = arg;
     struct sfid *g = (struct sfid *)(void *)cold->keeper.generator, *next = NULL;
