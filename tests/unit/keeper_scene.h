@@ -26,6 +26,9 @@ struct fake_store {
     struct took call; /* a child's longest one */
 };
 
+/* What a renewal waits for; NULL: for nothing. */
+static bool (*before_renewal)(void *arg);
+
 /* A window on the real clock, on a page that children share. */
 static int64_t window_ms = 300;
 
@@ -67,6 +70,8 @@ static enum sfid__lease_answer store_renew(struct sfid__store *store,
                                            struct sfid__lease_event *grant,
                                            struct sfid__error *err) {
     struct fake_store *s = (struct fake_store *)(void *)store;
+    if (before_renewal)
+        tap_wait_until(before_renewal, NULL, TAP_WAIT_MS);
     atomic_store(&s->kernel_thread, gettid());
     atomic_fetch_add(&s->renewals, 1);
     note_renewal(s);
