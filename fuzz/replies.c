@@ -202,7 +202,8 @@ static void a_look(const struct sfid__settings *settings) {
     else
         HOLDS(view.known <= SFID__APP_CURRENT &&
               memchr(view.state, '\0', sizeof view.state) != NULL);
-    sfid__redis_holders(&app, holders, sizeof holders, SFID__FOREVER, NULL);
+    sfid__redis_holders(&app, holders, sizeof holders,
+                        (struct sfid__deadline){.at_ms = SFID__FOREVER});
     HOLDS(memchr(holders, '\0', sizeof holders) != NULL);
     sfid__redis_app_end(&app);
 }

@@ -104,7 +104,7 @@ static void keeper_wanted(struct sfid__generator *generator) {
     if (cold == NULL)
         return;
     const bool runs = sfid__keeper_runs(&cold->keeper);
-    if (!runs || sfid__keeper_is_late(&cold->keeper)) {
+    if (!runs || sfid__keeper_is_missed(&cold->keeper)) {
         struct sfid__guest guest;
         sfid__guest_enter(&guest);
         if (runs)
@@ -182,17 +182,12 @@ static int open_memory(struct sfid__generator *g, struct sfid__cold *cold,
     *r = &g->page->records[0];
     if ((*r)->checksum == 0) {
         const uint64_t now = sfid__tick_of_ms(&g->layout, sfid__now(g->clock).ms);
-        const struct sfid__start start = {&g->layout,
-                                          (uint64_t)opt->pid,
-                                          now << g->layout.seq_bits,
-                                          g->end,
-                                          now,
-                                          g->max_ahead,
-                                          0,
-                                          0,
-                                          NULL,
-                                          false,
-                                          0};
+        const struct sfid__start start = {.layout = &g->layout,
+                                          .pid = (uint64_t)opt->pid,
+                                          .position = now << g->layout.seq_bits,
+                                          .limit = g->end,
+                                          .now = now,
+                                          .max_ahead = g->max_ahead};
         sfid__record_append(g->page, 0, &start);
     }
     cold->issued_before = sfid__record_issued(*r);

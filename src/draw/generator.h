@@ -18,8 +18,8 @@ struct sfid__cold; /* handle.h */
 struct sfid__generator;
 
 /*
- * What a generator has besides if processes share its page (slow.c). Once others use the
- * page up, this process's calls go on with the generator `next`, which has the next page.
+ * What a generator has besides if processes share its page (crowd.c). Once others use the page up,
+ * this process's calls go on with the generator `next`, which has the next page.
  */
 struct sfid__crowd {
     /* in place of the generator's, which is closed forever: all calls take the slow path */
@@ -133,7 +133,7 @@ static inline _Atomic(struct sfid__record *) *sfid__record_at(const struct sfid_
 /* The generator that calls go on with. */
 static inline struct sfid__generator *sfid__front(const struct sfid__generator *g) {
     struct sfid__generator *next;
-    /* Acquire, with the exchange in sfid__draw_move(): all of it is there. */
+    /* Acquire, with the release in sfid__draw_move(): all of it is there. */
     while (g->shared && (next = atomic_load_explicit(&g->crowd.next, memory_order_acquire)) != NULL)
         g = next;
     return (struct sfid__generator *)(uintptr_t)g;

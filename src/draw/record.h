@@ -60,8 +60,8 @@ uint64_t sfid__record_close(struct sfid__record *r);
 
 /*
  * Whether a successor may go on with the lease of a closed record. Only who has closed it says so,
- * alone with the page. A record that was not left so, or has changed since, is not. set: it is now,
- * or it is not.
+ * alone with the page. A record that was not left so, or has changed since, is not. set false
+ * takes that back.
  */
 void sfid__record_leave(struct sfid__record *r, bool set);
 bool sfid__record_is_left(const struct sfid__record *r);

@@ -344,15 +344,15 @@ static uint64_t part_of(const struct sfid__call *call, const struct sfid__record
 }
 
 /* The first tick that this process may issue: generator.h, struct sfid__crowd. Acquire, with the
- * release in sfid__draw_move(). */
+ * release in set_from(), crowd.c. */
 static uint64_t from_of(const struct sfid__generator *g) {
     return g->shared ? atomic_load_explicit(&g->crowd.from, memory_order_acquire) : 0;
 }
 
 /*
  * The time until this process may issue IDs here, where clock and word have reached a tick; 0: now.
- * What it issued elsewhere ahead of the clock counts as a regression, as in record.c, begin(): the
- * lead covers it. One tick ahead is where exhaustion left it.
+ * What it issued elsewhere ahead of the clock counts as a regression, as in record.c,
+ * record_begin(): the lead covers it. One tick ahead is where exhaustion left it.
  */
 static int64_t held_back_ns(const struct sfid__generator *g, const struct view *v, uint64_t tick) {
     const uint64_t from = from_of(g);

@@ -26,13 +26,11 @@ void sfid__dir_close(struct sfid__dir *dir) {
     *dir = (struct sfid__dir)SFID__DIR_NONE;
 }
 
-/* Appends what the user can do. Only the run and the state directory can be replaced, not
- * directories inside them. */
-static int say_cure(struct sfid__error *err, const char *cure) {
+/* Appends what the user can do. NULL: nothing, of a directory inside the run or state directory. */
+static void say_cure(struct sfid__error *err, const char *cure) {
     const size_t used = strlen(err->text);
     if (cure)
         snprintf(err->text + used, sizeof err->text - used, "; %s", cure);
-    return err->code;
 }
 
 static int belongs_to_other(struct sfid__error *err, const char *path, unsigned owner) {
@@ -182,18 +180,16 @@ char *sfid__dir_name_state(const char *option, struct sfid__error *err) {
     return path;
 }
 
-/* Opens a directory, and makes it if it is missing. -1 with errno. */
-static int open_made(int parent, const char *name) {
-    const int fd = openat(parent, name, OPEN_FLAGS);
-    if (fd >= 0 || errno != ENOENT || (errno = sfid__trust_make(parent, name)) != 0)
-        return fd;
-    return openat(parent, name, OPEN_FLAGS);
+static int make_brief(int parent, const char *name) {
+    return mkdirat(parent, name, 0700) < 0 && errno != EEXIST ? errno : 0;
 }
 
-/* The same, but the name need not be durable. */
-static int open_brief(int parent, const char *name) {
+/* Opens a directory, and makes it if it is missing. brief: its name need not be durable. -1 with
+ * errno. */
+static int open_made(int parent, const char *name, bool brief) {
     const int fd = openat(parent, name, OPEN_FLAGS);
-    if (fd >= 0 || errno != ENOENT || (mkdirat(parent, name, 0700) < 0 && errno != EEXIST))
+    if (fd >= 0 || errno != ENOENT ||
+        (errno = (brief ? make_brief : sfid__trust_make)(parent, name)) != 0)
         return fd;
     return openat(parent, name, OPEN_FLAGS);
 }
@@ -205,7 +201,7 @@ static int open_path(struct sfid__dir *dir, char *path, const char *cure, struct
     const char *name;
     struct sfid__error doubt;
     const int parent = sfid__trust_parent(path, true, &name, &doubt);
-    const int fd = parent < 0 ? -1 : open_made(parent, name), why = errno;
+    const int fd = parent < 0 ? -1 : open_made(parent, name, false), why = errno;
     if (parent >= 0)
         close(parent);
     errno = why;
@@ -251,8 +247,7 @@ int sfid__dir_open_sub(struct sfid__dir *dir, const struct sfid__dir *in, const 
     if (asprintf(&path, "%s/%s", in->path, name) < 0)
         return sfid__fail(err, SFID_ENOMEM, "out of memory");
     const bool brief = in->brief; /* *dir may be *in */
-    const int rc =
-        adopt(dir, brief ? open_brief(in->fd, name) : open_made(in->fd, name), path, NULL, err);
+    const int rc = adopt(dir, open_made(in->fd, name, brief), path, NULL, err);
     dir->brief = brief;
     return rc;
 }

@@ -32,7 +32,7 @@ void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t op
                          struct sfid__deadline until, struct sfid__error *err) {
     char when[SFID__TIME_TEXT], holders[300] = "";
     const bool unknown = sfid__redis_app_time(app, open) > app->now_ms;
-    const bool listed = sfid__redis_holders(app, holders, sizeof holders, until.at_ms, until.stop);
+    const bool listed = sfid__redis_holders(app, holders, sizeof holders, until);
     if (!listed && err->code == SFID_ENOPID)
         return;
     if (unknown) {

@@ -207,17 +207,16 @@ void sfid__grant_adopt(struct sfid__holder *h, struct sfid__record *r,
     const bool granted = a->limit > a->floor;
     uint64_t limit = granted ? a->limit : position >> seq_bits;
     if (!found) {
-        const struct sfid__start start = {&h->generator->layout,
-                                          a->pid,
-                                          position,
-                                          limit,
-                                          now,
-                                          h->generator->max_ahead,
-                                          a->token,
-                                          a->nonce,
-                                          &h->signs,
-                                          !h->lease.terms.testifies,
-                                          0};
+        const struct sfid__start start = {.layout = &h->generator->layout,
+                                          .pid = a->pid,
+                                          .position = position,
+                                          .limit = limit,
+                                          .now = now,
+                                          .max_ahead = h->generator->max_ahead,
+                                          .token = a->token,
+                                          .nonce = a->nonce,
+                                          .signs = &h->signs,
+                                          .reaches = !h->lease.terms.testifies};
         r = append_record(h, &start);
         if (r && granted)
             follow_server(h, r, a->floor, now);

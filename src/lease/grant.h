@@ -18,7 +18,7 @@ static inline bool sfid__grant_is_closed(const struct sfid__record *r) {
     return (atomic_load_explicit(&r->word, memory_order_relaxed) & SFID__CLOSED) != 0;
 }
 
-/* Relaxed: the keeper is the limit's only writer. */
+/* Relaxed: the limit only rises, and only keepers write it. */
 static inline uint64_t sfid__grant_limit(const struct sfid__record *r) {
     return atomic_load_explicit(&r->limit, memory_order_relaxed);
 }

@@ -238,15 +238,13 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a,
             refuse_grant(h, next);
         sfid__holder_tell(h, SFID_EVENT_RENEW_FAILED, h->error.code, 0, h->error.text);
         return false;
-    case SFID__DO_GIVE_UP:
-        h->gave_up = true;
-        return false;
     case SFID__DO_RELEASE:
         release_slot(h, a, next);
         return true;
     case SFID__DO_NOTE:
         note_grant(h, a);
         return false;
+    case SFID__DO_GIVE_UP: /* whoever opens looks at the machine */
     case SFID__DO_SLEEP:
         return false;
     }

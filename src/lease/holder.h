@@ -43,7 +43,7 @@ bool sfid__holder_is_due(const struct sfid__holder *h);
 bool sfid__holder_is_stuck(const struct sfid__holder *h);
 
 /*
- * For holder_open.c, as are the two below. feed gives an event to the machine, then the events that
+ * For holder_open.c, as are those below. feed gives an event to the machine, then the events that
  * result, until the machine wants to sleep, and returns until when. found_on_page is the lease that
  * the page's current record describes.
  */

@@ -144,7 +144,7 @@ static int get_pid(struct sfid__holder *h) {
         return no_time_left(h);
     h->process = sfid__process();
     int64_t due = sfid__holder_feed(h, begin);
-    while (!h->lease.opened && !h->gave_up) {
+    while (!h->lease.opened && !h->lease.gave_up) {
         const int64_t now = sfid__holder_monotonic_ms(h);
         if (now >= h->deadline_ms)
             return out_of_time(h);
@@ -155,7 +155,7 @@ static int get_pid(struct sfid__holder *h) {
         else
             due = sfid__holder_step(h, false);
     }
-    return h->gave_up ? h->error.code : 0;
+    return h->lease.gave_up ? h->error.code : 0;
 }
 
 /* Takes the slot first: a lease in it may go on, and its number is part of this process's name at

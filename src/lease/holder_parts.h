@@ -38,7 +38,6 @@ struct sfid__holder {
     uint64_t boot;            /* sign of the present boot, when the step began */
     /* another copy of this machine may have used the pid: it goes on above all that may be */
     bool shunned;
-    bool gave_up;                          /* no pid can be had */
     uint64_t of_pages;                     /* as in the settings */
     uint64_t process;                      /* the process whose machine follows the page; 0: none */
     const _Atomic int *stop;               /* set when the keeper has to end soon */

@@ -84,7 +84,7 @@
  *     keeper         I1      yes   yes
  *     stop                   no    yes    sfid_close(), which keeps all other calls out first
  *
- * Reads are sfid__keeper_runs(), sfid__keeper_is_self(), sfid__keeper_is_late(),
+ * Reads are sfid__keeper_runs(), sfid__keeper_is_self(), sfid__keeper_is_missed(),
  * sfid__keeper_look(), sfid__text_read() and the counters.
  */
 #include "lease/keeper.h"

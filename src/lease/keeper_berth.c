@@ -192,7 +192,7 @@ void sfid__berth_leave(struct sfid__keeper *k) {
     k->watch = 0;
 }
 
-bool sfid__keeper_is_late(const struct sfid__keeper *k) {
+bool sfid__keeper_is_missed(const struct sfid__keeper *k) {
     return sfid__keeper_in_crew(k) && !sfid__berth_is_served(k) && !steps_aside(k);
 }
 

@@ -85,7 +85,7 @@ static inline int64_t sfid__keeper_window_ms(const struct sfid__keeper *k) {
                      k->generator->layout.unit_ms);
 }
 
-/* Relaxed: a hint. A time of another time namespace may lie in the future; an election too many
+/* Relaxed: a hint. A time of another time namespace may lie in the future; one keeper more
  * does no harm. */
 static inline int64_t sfid__keeper_asked_ms(const struct sfid__keeper *k) {
     return (int64_t)(atomic_load_explicit(&k->generator->page->asked_ms, memory_order_relaxed) &
@@ -97,10 +97,10 @@ int sfid__berth_join(struct sfid__keeper *k);
 void sfid__berth_leave(struct sfid__keeper *k);
 
 /*
- * A call wants this process's keeper, which runs. is_late: nobody serves the page; perhaps the crew
- * of another process that had it is dead or deaf. look then has the keeper look.
+ * A call wants this process's keeper, which runs. is_missed: nobody serves the page; perhaps the
+ * crew of another process that had it is dead or deaf. look then has the keeper look.
  */
-bool sfid__keeper_is_late(const struct sfid__keeper *k);
+bool sfid__keeper_is_missed(const struct sfid__keeper *k);
 void sfid__keeper_look(struct sfid__keeper *k);
 
 /* True if a crew of this fork family keeps the page, and answers. */

@@ -184,16 +184,14 @@ static int take_largest(const struct tally *t, bool taken[MACHINES]) {
     return largest;
 }
 
-bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms,
-                         const _Atomic int *stop) {
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size,
+                         struct sfid__deadline until) {
     struct tally t = {.count = 0};
     struct sfid__redis_view view;
     struct sfid__error ignored;
     bool taken[MACHINES] = {false};
     size_t used = 0;
-    const bool all = sfid__redis_look(app, &view, count_holder, &t,
-                                      (struct sfid__deadline){.at_ms = deadline_ms, .stop = stop},
-                                      &ignored) == 0;
+    const bool all = sfid__redis_look(app, &view, count_holder, &t, until, &ignored) == 0;
     out[0] = '\0';
     for (int n = 0, i; n < SHOWN && (i = take_largest(&t, taken)) >= 0 && used < size; n++)
         used += (size_t)snprintf(out + used, size - used, "%s%.60s (%u)", n ? ", " : "",

@@ -56,7 +56,7 @@ int sfid__redis_look(struct sfid__redis_app *app, struct sfid__redis_view *view,
 
 /* "host-a (5), host-b (3) and 12 others": who holds most of the first 256 pids that have records.
  * False if it is not known. */
-bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size, int64_t deadline_ms,
-                         const _Atomic int *stop);
+bool sfid__redis_holders(struct sfid__redis_app *app, char *out, size_t size,
+                         struct sfid__deadline until);
 
 #endif

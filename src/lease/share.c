@@ -83,7 +83,7 @@ static int join_pid(struct sfid__holder *h, int64_t until_ms) {
 
 /* Its doors are waited for until until_ms. *refused: no other page would do. */
 static int join_page(struct sfid__holder *h, int64_t until_ms, bool *live, bool *refused) {
-    /* As take_slot_of() in holder.c does without a mark, which is not known before the page. */
+    /* As want_of() in holder_open.c does without a mark, which is not known before the page. */
     const uint64_t most =
         sfid__grant_tick_in(h, h->settings->opt.max_skew_ms) + 2 * h->store->terms.window;
     const struct sfid__slot_want want = {h->of_pages, SFID__ANY_PID,
@@ -218,17 +218,14 @@ int sfid__share_name_begin(struct sfid__holder *h, const char *name,
 static int carry_over(struct sfid__holder *h, uint64_t pid, uint64_t position,
                       struct sfid__error *err) {
     const sfid_layout *l = &h->generator->layout;
-    const struct sfid__start start = {l,
-                                      pid,
-                                      position,
-                                      position >> l->seq_bits,
-                                      sfid__grant_clock_tick(h),
-                                      h->generator->max_ahead,
-                                      0,
-                                      0,
-                                      &h->signs,
-                                      true,
-                                      0};
+    const struct sfid__start start = {.layout = l,
+                                      .pid = pid,
+                                      .position = position,
+                                      .limit = position >> l->seq_bits,
+                                      .now = sfid__grant_clock_tick(h),
+                                      .max_ahead = h->generator->max_ahead,
+                                      .signs = &h->signs,
+                                      .reaches = true};
     if (sfid__slot_reserve(&h->slot, h->slot.records, err) < 0)
         return err->code;
     sfid__record_append(h->slot.page, h->slot.records++, &start);

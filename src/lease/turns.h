@@ -68,10 +68,10 @@ struct sfid__turns {
 /* Makes room for one more. False: out of memory, and nothing has changed. */
 bool sfid__turns_grow(struct sfid__turns *t);
 
-/* The berth, which depends on `group`, gets a number, and waits until then; and: it is not here any
- * more. */
+/* The berth, which depends on `group`, gets a number, and waits until then. */
 void sfid__turns_enter(struct sfid__turns *t, struct sfid__berth *b, uint64_t group,
                        int64_t due_ms);
+/* It is not here any more. */
 void sfid__turns_leave(struct sfid__turns *t, struct sfid__berth *b);
 
 /* The berth waits until then. */
@@ -80,9 +80,10 @@ void sfid__turns_wait(struct sfid__turns *t, struct sfid__berth *b, int64_t due_
 /* The berth whose turn is next, perhaps not yet due; NULL: none may have one. */
 struct sfid__berth *sfid__turns_next(const struct sfid__turns *t, int64_t now_ms);
 
-/* A berth that waits has its turn; and: that is over. failed: it got no answer. group: as before,
- * or what the berth depends on by now. */
+/* A berth that waits has its turn. */
 void sfid__turns_begin(struct sfid__turns *t, struct sfid__berth *b, int64_t now_ms);
+/* The turn is over. failed: it got no answer. group: as before, or what the berth depends on by
+ * now. */
 void sfid__turns_end(struct sfid__turns *t, struct sfid__berth *b, bool failed, uint64_t group);
 
 #endif

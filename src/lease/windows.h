@@ -6,7 +6,7 @@
 #include "lease/settings.h"
 
 /*
- * Sets window_ms, short_ms and share from the options. 0, or SFID_EINVAL if holders would not
+ * Sets window_ms, short_ms and short_every from the options. 0, or SFID_EINVAL if holders would not
  * survive that the server forgets the app; the sentence names what is needed.
  */
 int sfid__windows_choose(struct sfid__settings *out, struct sfid__error *err);
