@@ -9,6 +9,7 @@
 
 #define LAYOUT "36:11:17/1s"
 #define APP "gone"
+#define TRIES 5
 
 enum how {
     PLAIN,
@@ -90,8 +91,7 @@ static bool may_stay(const struct scene *s) {
     return s->how == PARENT_ENDED && !is_released(s->after);
 }
 
-static void test_how(struct redis *r, struct scene *s, enum how how) {
-    const bool child_draws = how == CHILD_LIVES || how == PARENT_ENDED;
+static void live(struct redis *r, struct scene *s, enum how how) {
     *s = (struct scene){.opt = fleet_options(r, APP, &layout), .how = how, .server = r};
     on_host(&s->opt, 1);
     const pid_t process = child_start(parent, s);
@@ -107,7 +107,14 @@ static void test_how(struct redis *r, struct scene *s, enum how how) {
         ended = child_wait(process, TAP_WAIT_MS);
     is_i64(ended, 0, "%s: and well", names[how]);
     record_of(r, APP, s->pid, s->after);
-    if (child_draws) {
+}
+
+/* A close that has no answer within half a second leaves the pid (doc/lease.md): where the machine
+ * stood still, there is another try. */
+static void test_how(struct redis *r, struct scene *s, enum how how) {
+    for (int i = 0; i < TRIES && (i == 0 || !(may_stay(s) || is_released(s->after))); i++)
+        live(r, s, how);
+    if (how == CHILD_LIVES || how == PARENT_ENDED) {
         ok(!is_released(s->record), "%s: the pid stays with the child", names[how]);
         ok(atomic_load(&s->drawn), "%s: which draws", names[how]);
     }
