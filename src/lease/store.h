@@ -139,7 +139,8 @@ struct sfid__store {
 /*
  * All stores. A new store is a file that defines its kind, and an entry here. Only these name a
  * store elsewhere: options.c (the local store holds a fixed pid), stores that are made of others
- * (ordinal: local; pool: redis), and the calls that look after what stores have (src/admin).
+ * (ordinal: local; pool: redis), the calls that look after what stores have (src/admin), and what
+ * people and programs read (CONTRIBUTING.md).
  */
 #define SFID__STORES(STORE) \
     STORE(sfid__store_local) \
