@@ -244,7 +244,7 @@ static bool carry_out(struct sfid__holder *h, struct sfid__lease_action *a,
     case SFID__DO_NOTE:
         note_grant(h, a);
         return false;
-    case SFID__DO_GIVE_UP: /* whoever opens looks at the machine */
+    case SFID__DO_GIVE_UP: /* get_pid() reads lease.gave_up */
     case SFID__DO_SLEEP:
         return false;
     }

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from support import Daemon, diag, ok, run, same, scratch
+from support import SOURCE, Daemon, diag, ok, run, same, scratch
 
 RUNNERS = {
     "python": (["python3"], "x.py"),
@@ -27,8 +27,7 @@ def there(command):
 
 
 def programs():
-    path = os.path.join(os.environ.get("srcdir") or os.path.join(os.path.dirname(__file__), "../.."), "doc/serve.md")
-    with open(path) as f:
+    with open(os.path.join(SOURCE, "doc/serve.md")) as f:
         found = re.findall(r"^```(\w+)\n((?://|#) (HTTP|RESP|flakeid).*?)^```", f.read(), re.M | re.S)
     same(sorted((a, c) for a, _, c in found), sorted((a, c) for a in RUNNERS for c in ["HTTP", "RESP", "flakeid"]),
          "each of five languages has a program for each of three protocols")

@@ -10,7 +10,7 @@ import subprocess
 import threading
 import time
 
-from support import Daemon, SFID, diag, ok, parse, resp, run, same, scratch, until
+from support import Daemon, SFID, SOURCE, diag, ok, parse, resp, run, same, scratch, until
 
 NAMES = """sfid_build_info sfid_ids_issued_total sfid_requests_total sfid_waits_total sfid_refused_total sfid_rejected_total
 sfid_connections sfid_ready sfid_pid sfid_window_seconds sfid_ahead_seconds sfid_connected sfid_clock_skew_seconds
@@ -73,7 +73,7 @@ def pages():
     ok(metrics["sfid_ready"] == 1 and metrics["sfid_window_seconds"] > 1 and 0 <= time.time() - metrics["process_start_time_seconds"] < 60,
        "values", metrics)
     events = {k: v for k, v in metrics.items() if k.startswith("sfid_events_total")}
-    with open(os.path.join(os.environ.get("srcdir") or os.path.join(os.path.dirname(__file__), "../.."), "include/sfid/event.h")) as f:
+    with open(os.path.join(SOURCE, "include/sfid/event.h")) as f:
         kinds = len(re.findall(r"^    X\(", f.read(), re.M))
     same((len(events), metrics['sfid_events_total{event="LEASED"}'], metrics['sfid_events_total{event="LOST"}']), (kinds, 1, 0), "each event is counted")
     d.stop()

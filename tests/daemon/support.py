@@ -16,6 +16,7 @@ import time
 import traceback
 
 SFID = os.environ.get("SFID") or os.path.join(os.environ.get("builddir", "."), "tests/sfid")
+SOURCE = os.environ.get("srcdir") or os.path.join(os.path.dirname(__file__), "../..")
 scratch = tempfile.mkdtemp(prefix="sfid-test-")
 checks = failed = 0
 daemons = []

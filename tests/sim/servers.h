@@ -110,7 +110,7 @@ void pid_is_held(int where, uint64_t pid, uint64_t till);
 void pid_is_left(int64_t pid);
 /* A server has told a generator that its pid is lost, behind its window; or another thing. */
 void generator_has_lost(uint64_t generator, bool lost);
-/* A server has none that is free. */
+/* A server has no free pid for a generator that claims one. */
 void generator_waits(uint64_t generator, unsigned which);
 bool all_servers_are_full(void); /* of a pool, by what they have told this process lately */
 /* It was granted in place of a short one that was held under that base. */
