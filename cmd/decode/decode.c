@@ -9,7 +9,6 @@
 #include "decode/makers.h"
 #include "decode/members.h"
 #include "decode/options.h"
-#include "decode/rounded.h"
 #include "decode/source.h"
 #include "decode/stats.h"
 #include "io/date.h"

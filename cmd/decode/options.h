@@ -5,8 +5,8 @@
 
 #include "args/args.h"
 #include "decode/candidates.h"
+#include "decode/damaged.h"
 #include "decode/makers.h"
-#include "decode/rounded.h"
 #include "decode/source.h"
 #include "decode/stats.h"
 #include "text/reader.h"
