@@ -3,12 +3,12 @@
  * stats.c - collects statistics of many IDs.
  *
  * All IDs stay in memory, with eight or sixteen bytes each, since duplicates
- * may be any distance apart. Their order takes one or two more, see disorder.c.
+ * may be any distance apart. Their order takes one or two more, see order.c.
  * Everything else comes from sorting them in place.
  */
 #include "decode/stats.h"
 
-#include "decode/disorder.h"
+#include "decode/order.h"
 #include "decode/summary.h"
 #include "io/say.h"
 

@@ -3,7 +3,7 @@
 #ifndef CMD_DECODE_SUMMARY_H
 #define CMD_DECODE_SUMMARY_H
 
-#include "decode/disorder.h"
+#include "decode/order.h"
 #include "io/date.h"
 #include "io/out.h"
 #include "text/view.h"
