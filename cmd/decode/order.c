@@ -21,6 +21,36 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- room --------------------------------------------------------------------- */
+
+/* Grows by an eighth and more. The kernel moves large blocks without a copy. */
+static size_t more_room(size_t room) { return room + room / 8 + 65536; }
+
+bool numbers_resize(struct numbers *numbers, size_t room) {
+    uint64_t *words = realloc(numbers->words, (room + 1) * sizeof *words << numbers->wide);
+    if (words) {
+        numbers->words = words;
+        numbers->room = room;
+    }
+    return words != NULL;
+}
+
+bool number_add(struct numbers *numbers, sfid_wide number) {
+    if (numbers->count == numbers->room && !numbers_resize(numbers, more_room(numbers->room)))
+        return false;
+    number_set(numbers, numbers->count++, number);
+    return true;
+}
+
+/* Returns the list, grown, or NULL: then the list is as before. */
+static void *grow(void *list, size_t *room, size_t size) {
+    const size_t more = more_room(*room);
+    void *larger = realloc(list, more * size);
+    if (larger)
+        *room = more;
+    return larger;
+}
+
 /* ---- sorting ------------------------------------------------------------------ */
 
 #define FEW 48
@@ -109,20 +139,6 @@ static int by_value(const void *a, const void *b) {
 
 void sort_values(uint64_t *value, size_t count) { qsort(value, count, sizeof *value, by_value); }
 
-/* ---- room --------------------------------------------------------------------- */
-
-#define BLOCK 4096 /* IDs; at the begin of each, piles are dropped */
-
-/* Returns the list, grown by an eighth and more, or NULL: then the list is as before. The kernel
- * moves large blocks without a copy. */
-static void *grow(void *list, size_t *room, size_t size) {
-    const size_t more = *room + *room / 8 + 65536;
-    void *larger = realloc(list, more * size);
-    if (larger)
-        *room = more;
-    return larger;
-}
-
 /* ---- distances ---------------------------------------------------------------- */
 
 /* A stack of distances. The last byte of each tells its form: 0 to 127 is all of it, 128 to 239 has
@@ -167,6 +183,8 @@ static int64_t pop(struct distances *d) {
 }
 
 /* ---- piles -------------------------------------------------------------------- */
+
+#define BLOCK 4096 /* IDs; at the begin of each, piles are dropped */
 
 struct piles {
     const struct numbers *ids;

@@ -22,6 +22,10 @@ static inline void number_set(struct numbers *n, size_t i, sfid_wide number) {
     n->words[n->wide ? 2 * i + 1 : i] = number.low;
 }
 
+/* Return false if memory runs out. */
+bool numbers_resize(struct numbers *numbers, size_t room);
+bool number_add(struct numbers *numbers, sfid_wide number);
+
 static inline bool is_below(sfid_wide a, sfid_wide b) {
     return a.high < b.high || (a.high == b.high && a.low < b.low);
 }

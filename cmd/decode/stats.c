@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * stats.c - collects statistics of many IDs.
+ * stats.c - statistics of many IDs: collects, counts and writes them.
  *
  * All IDs stay in memory, with eight or sixteen bytes each, since duplicates
  * may be any distance apart. Their order takes one or two more, see order.c.
@@ -9,12 +9,45 @@
 #include "decode/stats.h"
 
 #include "decode/order.h"
-#include "decode/summary.h"
+#include "io/json.h"
 #include "io/say.h"
+#include "text/show.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 
 #define BURST 4 /* a burst is a second with more than this many times the mean */
+#define HOT 2   /* a pid with more than this many times its share is hot */
+
+struct pid_count {
+    uint64_t pid;
+    size_t count;
+};
+
+struct repeated {
+    sfid_wide id;
+    size_t count;
+};
+
+/* The most IDs of a second, of a pid in a second, of a pid in a tick. */
+struct peak {
+    size_t ids;
+    int64_t at;
+    uint64_t pid;
+};
+
+struct summary {
+    uint64_t max_seq;
+    size_t count, distinct, breaks, seconds, bursts, pids;
+    size_t pid_seconds; /* pairs of a pid and a second with IDs */
+    struct peak second_peak, pid_second_peak, tick_peak;
+    int64_t first, last;
+    size_t hot, gaps, repeats; /* entries in the lists below */
+    struct pid_count hottest[STATS_SHOWN];
+    struct span gap[STATS_SHOWN];
+    struct repeated repeat[STATS_SHOWN];
+    struct order order;
+};
 
 static unsigned bits_of(uint64_t max) { return max ? 64 - (unsigned)__builtin_clzll(max) : 0; }
 
@@ -34,24 +67,8 @@ void stats_begin(struct stats *stats, struct view *view) {
     stats->max_seq = facts.max_seq;
 }
 
-static bool resize(struct numbers *ids, size_t room) {
-    uint64_t *words = realloc(ids->words, (room + 1) * sizeof *words << ids->wide);
-    if (words) {
-        ids->words = words;
-        ids->room = room;
-    }
-    return words != NULL;
-}
-
 void stats_add(struct stats *stats, sfid_wide id) {
-    struct numbers *ids = &stats->ids;
-    /* The kernel moves large blocks without a copy. */
-    if (ids->count == ids->room &&
-        (stats->no_memory || !resize(ids, ids->room + ids->room / 8 + 65536))) {
-        stats->no_memory = true;
-        return;
-    }
-    number_set(ids, ids->count++, id);
+    stats->no_memory = stats->no_memory || !number_add(&stats->ids, id);
 }
 
 /* ---- keys: from the top down time, pid, sequence, and what is random --------- */
@@ -118,15 +135,21 @@ static sfid_wide id_of(const struct stats *stats, sfid_wide key) {
 
 /* ---- runs of sorted keys --------------------------------------------------- */
 
+/* Returns where the run ends of those that are like number i, but for their lowest bits. */
+static size_t run_end(const struct numbers *ids, size_t i, unsigned bits) {
+    const sfid_wide first = above(number_at(ids, i), bits);
+    while (++i < ids->count && is_same(above(number_at(ids, i), bits), first))
+        ;
+    return i;
+}
+
 static void count_repeats(const struct stats *stats, struct summary *s) {
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
-        const sfid_wide key = number_at(&stats->ids, i);
-        for (end = i + 1; end < stats->ids.count && is_same(number_at(&stats->ids, end), key);
-             end++)
-            ;
+        end = run_end(&stats->ids, i, 0);
         s->distinct++;
         if (end - i > 1 && s->repeats < STATS_SHOWN)
-            s->repeat[s->repeats++] = (struct repeated){id_of(stats, key), end - i};
+            s->repeat[s->repeats++] =
+                (struct repeated){id_of(stats, number_at(&stats->ids, i)), end - i};
     }
 }
 
@@ -141,10 +164,9 @@ static void count_seconds(const struct stats *stats, struct summary *s) {
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
         end = second_end(stats, i);
         s->seconds++;
-        if (end - i > s->second_peak) {
-            s->second_peak = end - i;
-            s->second_peak_at = second_of(stats, number_at(&stats->ids, i)) * 1000;
-        }
+        if (end - i > s->second_peak.ids)
+            s->second_peak =
+                (struct peak){end - i, second_of(stats, number_at(&stats->ids, i)) * 1000, 0};
     }
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
         end = second_end(stats, i);
@@ -155,16 +177,10 @@ static void count_seconds(const struct stats *stats, struct summary *s) {
 static void count_ticks(const struct stats *stats, struct summary *s) {
     const unsigned low = stats->seq_bits + stats->random_bits;
     for (size_t i = 0, end; i < stats->ids.count; i = end) {
-        const sfid_wide key = number_at(&stats->ids, i), tick = above(key, low);
-        for (end = i + 1;
-             end < stats->ids.count && is_same(above(number_at(&stats->ids, end), low), tick);
-             end++)
-            ;
-        if (end - i > s->tick_peak) {
-            s->tick_peak = end - i;
-            s->tick_peak_pid = pid_of(stats, key);
-            s->tick_peak_at = time_of(stats, key);
-        }
+        const sfid_wide key = number_at(&stats->ids, i);
+        end = run_end(&stats->ids, i, low);
+        if (end - i > s->tick_peak.ids)
+            s->tick_peak = (struct peak){end - i, time_of(stats, key), pid_of(stats, key)};
     }
 }
 
@@ -203,17 +219,15 @@ static void count_pid_seconds(struct stats *stats, struct summary *s) {
     sort_numbers(ids);
     for (size_t i = 0, end; i < ids->count; i = end) {
         const sfid_wide key = number_at(ids, i);
-        for (end = i + 1; end < ids->count && is_same(number_at(ids, end), key); end++)
-            ;
+        end = run_end(ids, i, 0);
         s->pid_seconds++;
-        if (end - i <= s->pid_second_peak)
+        if (end - i <= s->pid_second_peak.ids)
             continue;
-        const int64_t group = (int64_t)above(key, stats->pid_bits).low;
-        s->pid_second_peak = end - i;
-        s->pid_second_peak_pid = below(key, stats->pid_bits);
-        s->pid_second_peak_at =
-            long_ticks ? time_of(stats, first) + group * (int64_t)stats->view->layout.unit_ms
-                       : (second_of(stats, first) + group) * 1000;
+        const int64_t group = (int64_t)above(key, stats->pid_bits).low,
+                      at = long_ticks ? time_of(stats, first) +
+                                            group * (int64_t)stats->view->layout.unit_ms
+                                      : (second_of(stats, first) + group) * 1000;
+        s->pid_second_peak = (struct peak){end - i, at, below(key, stats->pid_bits)};
     }
 }
 
@@ -225,8 +239,7 @@ static void count_pids(struct stats *stats, struct summary *s) {
         number_set(&pids, i, (sfid_wide){0, below(number_at(&stats->ids, i), stats->pid_bits)});
     sort_numbers(&pids);
     for (size_t i = 0, end; i < pids.count; i = end) {
-        for (end = i + 1; end < pids.count && pids.words[end] == pids.words[i]; end++)
-            ;
+        end = run_end(&pids, i, 0);
         const struct pid_count found = {pids.words[i], end - i};
         const bool full = s->hot == STATS_SHOWN;
         s->pids++;
@@ -239,10 +252,200 @@ static void count_pids(struct stats *stats, struct summary *s) {
     }
 }
 
+/* ---- writing ---------------------------------------------------------------- */
+
+static bool is_hot(const struct summary *s, const struct pid_count *pid) {
+    return pid->count * s->pids > s->count * HOT;
+}
+
+/* Thousandths, so that JSON and text agree to the digit. */
+static unsigned per_mille(const struct summary *s, size_t count) {
+    return (unsigned)((uint64_t)count * 1000 / s->count);
+}
+
+static void age_text(char text[40], int64_t ms) { *view_put_age(text, ms) = '\0'; }
+
+static int64_t ms_of(const struct view *view, sfid_wide id) {
+    struct taken taken = {.unix_ms = 0};
+    return view_take(view, id, &taken) ? taken.unix_ms : 0;
+}
+
+static void id_text(struct view *view, char text[SFID_WIDE_TEXT_LEN], sfid_wide id) {
+    *view_put_id(view, text, id) = '\0';
+}
+
+/* Writes the common name of a pid. Returns false if it has none. */
+static bool pid_name(const struct view *view, uint64_t pid, char name[VIEW_PID_NAME]) {
+    return view->wide && view_pid_name(view, &(struct taken){.pid = pid}, name);
+}
+
+/* ---- text ------------------------------------------------------------------ */
+
+static void show_lists(struct view *view, const struct summary *s) {
+    char date[DATE_ROOM], to[DATE_ROOM], span[40], id[SFID_WIDE_TEXT_LEN], name[VIEW_PID_NAME];
+    for (size_t i = 0; i < s->hot; i++) {
+        const struct pid_count *pid = &s->hottest[i];
+        const unsigned share = per_mille(s, pid->count);
+        const bool named = pid_name(view, pid->pid, name);
+        out_print("%-14s  %" PRIu64 "%s%s%s: %zu IDs, %u.%u %%%s\n", "pid", pid->pid,
+                  named ? " (" : "", named ? name : "", named ? ")" : "", pid->count, share / 10,
+                  share % 10, is_hot(s, pid) ? ", hot" : "");
+    }
+    for (size_t i = 0; i < s->gaps; i++) {
+        date_text(date, s->gap[i].from);
+        date_text(to, s->gap[i].to);
+        age_text(span, s->gap[i].to - s->gap[i].from);
+        out_print("%-14s  %s, from %s to %s\n", "gap", span, date, to);
+    }
+    for (size_t i = 0; i < s->repeats; i++) {
+        id_text(view, id, s->repeat[i].id);
+        out_print("%-14s  %s, %zu times\n", "duplicate", id, s->repeat[i].count);
+    }
+    for (size_t i = 0; i < s->order.shown; i++) {
+        const struct misplaced *m = &s->order.list[i];
+        date_text(date, ms_of(view, m->id));
+        id_text(view, id, m->id);
+        out_print("%-14s  %s of %s, ID number %zu, is %zu place%s out of order\n", "order break",
+                  id, date, m->number, m->places, m->places == 1 ? "" : "s");
+    }
+}
+
+static void show_summary_text(struct view *view, const struct summary *s) {
+    char date[DATE_ROOM], span[40];
+    out_print("%-14s  %zu\n", "IDs", s->count);
+    if (s->count == 0)
+        return;
+    date_text(date, s->first);
+    out_print("%-14s  %s\n", "first", date);
+    date_text(date, s->last);
+    out_print("%-14s  %s\n", "last", date);
+    age_text(span, s->last - s->first);
+    out_print("%-14s  %s\n", "span", span);
+    out_print("%-14s  %zu\n", "duplicates", s->count - s->distinct);
+    out_print("%-14s  %zu", "order breaks", s->breaks);
+    if (s->breaks > 0)
+        out_print(", the farthest by %zu place%s", s->order.farthest.places,
+                  s->order.farthest.places == 1 ? "" : "s");
+    date_text(date, s->second_peak.at);
+    out_print("\n%-14s  %zu on average over %zu seconds with IDs, %zu at most, at %s\n",
+              "IDs per second", s->count / s->seconds, s->seconds, s->second_peak.ids, date);
+    out_print("%-14s  %zu seconds with over 4 times the average\n", "bursts", s->bursts);
+    date_text(date, s->pid_second_peak.at);
+    out_print("%-14s  %zu on average, %zu at most, pid %" PRIu64 " at %s\n", "pid and second",
+              s->count / s->pid_seconds, s->pid_second_peak.ids, s->pid_second_peak.pid, date);
+    date_text(date, s->tick_peak.at);
+    out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick",
+              s->tick_peak.ids, s->max_seq + 1, s->tick_peak.pid, date);
+    out_print("%-14s  %zu\n", "pids", s->pids);
+    show_lists(view, s);
+}
+
+/* ---- JSON ------------------------------------------------------------------ */
+
+static void put_time(const char *key, int64_t unix_ms) {
+    char date[DATE_ROOM];
+    date_text(date, unix_ms);
+    json_text(key, date);
+}
+
+static void put_id(struct view *view, const char *key, sfid_wide id) {
+    char text[SFID_WIDE_TEXT_LEN];
+    id_text(view, text, id);
+    json_text(key, text);
+}
+
+/* most: how many there can be; 0: any number. */
+static void put_peak(const char *name, const struct peak *peak, bool of_pid, uint64_t most) {
+    json_open(name, '{');
+    json_uint("ids", peak->ids);
+    if (most > 0)
+        json_uint("of", most);
+    if (of_pid)
+        json_uint("pid", peak->pid);
+    put_time("time", peak->at);
+    json_close('}');
+}
+
+static void put_peaks(const struct summary *s) {
+    json_uint("seconds", s->seconds);
+    json_uint("ids_per_second", s->count / s->seconds);
+    put_peak("second_peak", &s->second_peak, false, 0);
+    json_uint("bursts", s->bursts);
+    json_uint("ids_per_pid_and_second", s->count / s->pid_seconds);
+    put_peak("pid_second_peak", &s->pid_second_peak, true, 0);
+    put_peak("tick_peak", &s->tick_peak, true, s->max_seq + 1);
+}
+
+static void put_pids(const struct view *view, const struct summary *s) {
+    char name[VIEW_PID_NAME];
+    json_uint("pids", s->pids);
+    json_open("hottest", '[');
+    for (size_t i = 0; i < s->hot; i++) {
+        json_open(NULL, '{');
+        json_uint("pid", s->hottest[i].pid);
+        if (pid_name(view, s->hottest[i].pid, name))
+            json_text(view_pid_label(view), name);
+        json_uint("ids", s->hottest[i].count);
+        json_bool("hot", is_hot(s, &s->hottest[i]));
+        json_close('}');
+    }
+    json_close(']');
+}
+
+static void put_lists(struct view *view, const struct summary *s) {
+    json_open("gaps", '[');
+    for (size_t i = 0; i < s->gaps; i++) {
+        json_open(NULL, '{');
+        put_time("from", s->gap[i].from);
+        put_time("to", s->gap[i].to);
+        json_int("ms", s->gap[i].to - s->gap[i].from);
+        json_close('}');
+    }
+    json_close(']');
+    json_open("duplicate_ids", '[');
+    for (size_t i = 0; i < s->repeats; i++) {
+        json_open(NULL, '{');
+        put_id(view, "id", s->repeat[i].id);
+        json_uint("times", s->repeat[i].count);
+        json_close('}');
+    }
+    json_close(']');
+    json_open("misplaced_ids", '[');
+    for (size_t i = 0; i < s->order.shown; i++) {
+        json_open(NULL, '{');
+        put_id(view, "id", s->order.list[i].id);
+        json_uint("number", s->order.list[i].number);
+        json_uint("places", s->order.list[i].places);
+        json_close('}');
+    }
+    json_close(']');
+}
+
+static void show_summary_json(struct view *view, const struct summary *s) {
+    json_open(NULL, '{');
+    if (view->name[0])
+        json_text("layout", view->name);
+    json_uint("ids", s->count);
+    if (s->count > 0) {
+        put_time("first", s->first);
+        put_time("last", s->last);
+        json_int("span_ms", s->last - s->first);
+        json_uint("duplicates", s->count - s->distinct);
+        json_uint("order_breaks", s->breaks);
+        json_uint("farthest_break", s->order.farthest.places);
+        put_peaks(s);
+        put_pids(view, s);
+        put_lists(view, s);
+    }
+    json_end();
+}
+
+/* ---- all of it -------------------------------------------------------------- */
+
 int stats_report(struct stats *stats, enum view_format format) {
     static struct summary s;
     s = (struct summary){.count = stats->ids.count, .max_seq = stats->max_seq};
-    if (stats->no_memory || !resize(&stats->ids, stats->ids.count) ||
+    if (stats->no_memory || !numbers_resize(&stats->ids, stats->ids.count) ||
         !stats_order(&stats->ids, &s.order)) {
         say("--stats: out of memory after %zu IDs", stats->ids.count);
         free(stats->ids.words);
@@ -261,7 +464,10 @@ int stats_report(struct stats *stats, enum view_format format) {
     }
     count_pid_seconds(stats, &s);
     count_pids(stats, &s);
-    stats_show(stats->view, &s, format);
+    if (format == VIEW_JSON)
+        show_summary_json(stats->view, &s);
+    else
+        show_summary_text(stats->view, &s);
     free(stats->ids.words);
     return STATUS_GOOD;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* stats.h - collects statistics of many IDs. */
+/* stats.h - statistics of many IDs. */
 #ifndef CMD_DECODE_STATS_H
 #define CMD_DECODE_STATS_H
 
