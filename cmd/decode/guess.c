@@ -9,7 +9,6 @@
 #include "decode/guess.h"
 
 #include "decode/body.h"
-#include "decode/epoch.h"
 #include "decode/mixture.h"
 #include "decode/pair.h"
 #include "decode/score.h"

@@ -11,7 +11,6 @@
  */
 #include "decode/pair.h"
 
-#include "decode/epoch.h"
 #include "decode/order.h"
 #include "decode/score.h"
 

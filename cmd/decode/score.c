@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * score.c - how much better than chance a family of layouts explains IDs.
+ * score.c - how much better than chance a family of layouts explains IDs, and with which epoch.
  *
  * The score is that of a bet against random numbers. A family says how likely
  * it is to make these very IDs: times in a short span, few pids, sequences of
@@ -8,13 +8,34 @@
  * quotient is the score in bits. However a family spreads its likelihood, it
  * has one unit to spread, so random numbers reach b bits once in 2^b at most
  * (Markov's inequality). The difference of two scores compares two families.
+ *
+ * IDs do not have their epoch. Two things show it: the time of an ID that is
+ * known, and IDs that were made just now, which only the right epoch dates so.
+ * An hour is the limit. An epoch that somebody chose is a midnight somewhere
+ * nearly always, and midnights of two zones are an hour apart or more.
  */
 #include "decode/score.h"
 
-#include "decode/epoch.h"
 #include "decode/order.h"
 
 #include <stdlib.h>
+
+/* Without the library of mathematics, which the command would need for this alone. */
+double log2_of(double value) {
+    double sum = 0, bit = 0.5;
+    for (; value >= 2; value /= 2)
+        sum++;
+    for (; value < 1; value *= 2)
+        sum--;
+    for (int i = 0; i < 40; i++, bit /= 2) {
+        value *= value;
+        if (value >= 2) {
+            value /= 2;
+            sum += bit;
+        }
+    }
+    return sum;
+}
 
 /* log2(n!) */
 static double factorial(size_t n) {
@@ -25,9 +46,157 @@ static double factorial(size_t n) {
     return table[n];
 }
 
+/* ---- the epoch, by what is usual ------------------------------------------------ */
+
+/* So unlikely is it that the clock of this host, or who knows a time, is wrong. */
+#define WRONG_CLOCK 1e6
+
+/* Small numbers are the first day of any epoch. They are counters, or anything. */
+bool guess_makes_sense(const struct guess *guess, const struct family *family, int64_t epoch_ms) {
+    return family->newest >= DAY && family->newest <= guess->now + MINUTE - epoch_ms &&
+           family->oldest >= GUESS_SINCE - epoch_ms;
+}
+
+/* How likely is it that a layout with a name made an ID of this tick? Ages are about as likely by
+ * order of magnitude. */
+static double likely(const struct guess *guess, const struct family *family, int64_t epoch_ms) {
+    enum { MAGNITUDES = 20 }; /* ln(16 years / 1 second) */
+    const int64_t age = guess->now - epoch_ms - family->newest;
+    return (double)family->unit_ms / ((double)((age > 0 ? age : 0) + SECOND) * MAGNITUDES);
+}
+
+/* And an epoch since 1970 without a name? */
+static double private(const struct guess *guess, const struct family *family) {
+    double room = (double)guess->now;
+    if (family->newest < DAY || family->newest > guess->now ||
+        family->newest - family->oldest > guess->now - GUESS_SINCE)
+        return 0;
+    if (!family->wide && (double)family->shape.max_tick * family->unit_ms < room)
+        room = (double)family->shape.max_tick * family->unit_ms;
+    return (double)family->unit_ms / room;
+}
+
+static double judge_by_age(const struct guess *guess, struct family *family) {
+    const size_t index = (size_t)(family - guess->family);
+    double chance = family->fixed_epoch ? 0 : private(guess, family) / 2;
+    const double share = (family->fixed_epoch ? 1.0 : 0.5) / (double)family->layouts;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const struct candidate *c = &guess->candidate[i];
+        if (c->family != index || !guess_makes_sense(guess, family, c->epoch_ms))
+            continue;
+        chance += share * likely(guess, family, c->epoch_ms);
+        if (!family->epoch.own &&
+            (family->fixed_epoch || guess->now - c->epoch_ms - family->newest <= HOUR))
+            family->epoch = (struct epoch){.sure = true, .ms = c->epoch_ms, .own = c};
+    }
+    return chance;
+}
+
+/* ---- the epoch, by known times ---------------------------------------------------- */
+
+/* Finds the epochs that give each known ID its time. Returns false if there are none. */
+static bool find_window(const struct guess *guess, const struct family *family, struct span *w) {
+    *w = (struct span){0, INT64_MAX};
+    for (size_t i = 0; i < guess->knowns; i++) {
+        const struct known *known = &guess->known[i];
+        const uint64_t tick = known->id >> family->shape.time_shift;
+        if (tick > family->shape.max_tick)
+            return false;
+        const int64_t ms = (int64_t)tick * family->unit_ms;
+        const int64_t from = known->from - ms - (family->unit_ms - 1) - guess->slack,
+                      to = known->to - ms + guess->slack;
+        w->from = from > w->from ? from : w->from;
+        w->to = to < w->to ? to : w->to;
+    }
+    return w->from <= w->to;
+}
+
+/* Counts the multiples of a step, and sets the last one. */
+static int64_t multiples(struct span w, int64_t step, int64_t *last) {
+    *last = w.to / step * step;
+    return w.to / step - (w.from + step - 1) / step + 1;
+}
+
+static int64_t first_days(struct span w, int64_t *last) {
+    int64_t n = 0, day;
+    multiples(w, DAY, &day);
+    for (; day >= w.from; day -= DAY) {
+        char text[DATE_ROOM];
+        date_text(text, day);
+        if (memcmp(text + 8, "01", 2) == 0 && n++ == 0)
+            *last = day;
+    }
+    return n;
+}
+
+/*
+ * People choose epochs: the first of a month, a midnight, at least a full half
+ * hour. One of these counts if chance would hardly put it into the window.
+ */
+static double judge_round(const struct guess *guess, const struct family *family, struct span w,
+                          struct epoch *epoch) {
+    const double all = (double)guess->now, width = (double)(w.to - w.from + 1), any = width / all;
+    double sum = any;
+    int64_t last[3];
+    const int64_t found[3] = {first_days(w, &last[0]), multiples(w, DAY, &last[1]),
+                              multiples(w, HOUR / 2, &last[2])};
+    const double length[3] = {30.44 * (double)DAY, (double)DAY, (double)HOUR / 2};
+    *epoch = (struct epoch){.ms = w.from + (w.to - w.from) / 2, .within = (w.to - w.from + 1) / 2};
+    epoch->sure = epoch->within <= 5 * SECOND + family->unit_ms;
+    for (int i = 3; i-- > 0;) {
+        const double share = (double)found[i] * length[i] / all;
+        if (share > 10 * any)
+            *epoch =
+                (struct epoch){.sure = true, .round = true, .ms = last[i], .within = epoch->within};
+        sum += share;
+    }
+    return sum / 4;
+}
+
+static double judge_by_knowns(const struct guess *guess, struct family *family) {
+    const size_t index = (size_t)(family - guess->family);
+    struct epoch *epoch = &family->epoch;
+    struct span w;
+    if (!find_window(guess, family, &w))
+        return 0;
+    double chance = judge_round(guess, family, w, epoch) / 2;
+    for (size_t i = 0; i < guess->layouts; i++) {
+        const struct candidate *c = &guess->candidate[i];
+        if (c->family != index || c->epoch_ms < w.from || c->epoch_ms > w.to)
+            continue;
+        const bool first = epoch->own == NULL;
+        const bool sure = first || (epoch->sure && epoch->ms == c->epoch_ms);
+        *epoch = (struct epoch){.sure = sure,
+                                .round = true,
+                                .ms = c->epoch_ms,
+                                .within = epoch->within,
+                                .own = first ? c : epoch->own};
+        chance += 0.5 / (double)family->layouts;
+    }
+    if (family->newest < DAY || epoch->ms + family->oldest + epoch->within < GUESS_SINCE)
+        return 0;
+    epoch->future = epoch->ms + family->newest > guess->now + MINUTE + epoch->within;
+    if (epoch->future)
+        chance /= WRONG_CLOCK;
+    return chance * family->unit_ms / (double)(w.to - w.from + 1);
+}
+
+/*
+ * Finds what the times of the IDs, between oldest and newest, tell about the
+ * epoch. Returns how much better than chance they are, in bits; *possible
+ * becomes false if no epoch makes sense.
+ */
+static double judge_epoch(const struct guess *guess, struct family *family, bool *possible) {
+    family->epoch = (struct epoch){.sure = false};
+    const bool known = guess->knowns > 0 && !family->wide;
+    const double chance = known ? judge_by_knowns(guess, family) : judge_by_age(guess, family);
+    *possible = chance > 0;
+    return chance > 0 ? log2_of(chance) + family->time_bits : 0;
+}
+
 /* ---- reading ------------------------------------------------------------------ */
 
-const struct view *guess_view(const struct guess *guess, size_t family) {
+static const struct view *view_of(const struct guess *guess, size_t family) {
     for (size_t i = 0; i < guess->layouts; i++)
         if (guess->candidate[i].family == family)
             return &guess->candidate[i].view;
@@ -36,7 +205,7 @@ const struct view *guess_view(const struct guess *guess, size_t family) {
 
 bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
                 struct reading *r) {
-    const struct view *view = guess_view(guess, family);
+    const struct view *view = view_of(guess, family);
     r->count = count;
     r->changing = 0;
     for (size_t i = 0; i < count; i++) {
@@ -206,7 +375,7 @@ void guess_judge(struct guess *guess, size_t index, const sfid_wide *id, size_t 
     family->span = r.tick[count - 1] - r.tick[0] + 1;
     family->still = r.changing ? (unsigned)__builtin_ctzll(r.changing) : 0;
     const double batches = judge_batches(family, &r);
-    family->epoch_bits = guess_epoch(guess, family, &family->possible);
+    family->epoch_bits = judge_epoch(guess, family, &family->possible);
     family->field_bits = judge_fields(family, &r); /* it sorts them */
     const double alone = judge_span(family, &r) + family->field_bits;
     family->bits = family->epoch_bits + (double)family->fixed_bits * (double)count +
@@ -275,26 +444,4 @@ size_t guess_rank(struct guess *guess, bool wide, const sfid_wide *id, size_t co
     if (n > 0)
         level(guess, order, n);
     return n;
-}
-
-/* ---- the sample ------------------------------------------------------------------ */
-
-static int by_id(const void *a, const void *b) {
-    const sfid_wide x = *(const sfid_wide *)a, y = *(const sfid_wide *)b;
-    return is_below(y, x) - is_below(x, y);
-}
-
-void guess_sort(struct sample *sample, const struct known *known, size_t knowns) {
-    size_t distinct = 0;
-    if (sample->count == 0)
-        return;
-    sample->id[sample->count++] = sample->least;
-    sample->id[sample->count++] = sample->most;
-    for (size_t i = 0; i < knowns; i++)
-        sample->id[sample->count++] = (sfid_wide){0, known[i].id};
-    qsort(sample->id, sample->count, sizeof *sample->id, by_id);
-    for (size_t i = 0; i < sample->count; i++)
-        if (i == 0 || !is_same(sample->id[i], sample->id[distinct - 1]))
-            sample->id[distinct++] = sample->id[i];
-    sample->count = distinct;
 }

@@ -4,10 +4,12 @@
 #define CMD_DECODE_SCORE_H
 
 #include "decode/candidates.h"
-#include "text/view.h"
 
-/* Takes IDs of the family apart. */
-const struct view *guess_view(const struct guess *guess, size_t family);
+double log2_of(double value); /* value > 0 */
+
+/* Returns whether the IDs may have been read as this layout, so far as times tell: none from before
+ * 2010, none in the future. */
+bool guess_makes_sense(const struct guess *guess, const struct family *family, int64_t epoch_ms);
 
 /* IDs as a family reads them. */
 struct reading {
@@ -20,9 +22,6 @@ struct reading {
 /* Reads sorted IDs. Returns false if one is not of the family. */
 bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
                 struct reading *r);
-
-/* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
-void guess_sort(struct sample *sample, const struct known *known, size_t knowns);
 
 /* Judges one family by sorted IDs. */
 void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
