@@ -8,9 +8,7 @@
  */
 #include "decode/guess.h"
 
-#include "decode/body.h"
 #include "decode/mixture.h"
-#include "decode/pair.h"
 #include "decode/score.h"
 #include "io/json.h"
 #include "io/say.h"
