@@ -9,9 +9,9 @@
 #include "decode/candidates.h"
 #include "decode/column.h"
 #include "decode/damaged.h"
-#include "decode/grep.h"
 #include "decode/makers.h"
 #include "decode/members.h"
+#include "decode/source.h"
 #include "io/say.h"
 
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* column.c - IDs in a column of CSV or TSV: reads records, and writes them in either, or as JSON. */
+/* column.c - IDs in a column of CSV or TSV: reads records, writes them in either, or as JSON. */
 #include "decode/column.h"
 
 #include "io/json.h"

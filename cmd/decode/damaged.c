@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * damaged.c - notices what rounding, a spreadsheet or a float has made of IDs before they came here.
+ * damaged.c - notices what rounding, a spreadsheet or a float has made of IDs before they came.
  *
  * A number above 2^53 that went through a double is a multiple of 2, 4, 8 or
  * more, as its size is; printed again, it ends in zeros or is the shortest text

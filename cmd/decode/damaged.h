@@ -31,7 +31,8 @@ static inline void rounded_add(struct rounded *rounded, uint64_t id) {
 /* Says that all IDs were rounded, if they were. */
 void rounded_tell(const struct rounded *rounded);
 
-/* Explains what a spreadsheet or a float has made of an ID. Returns false if the text has none of these forms. */
+/* Explains what a spreadsheet or a float has made of an ID. Returns false if the text has none of
+ * these forms. */
 bool damaged_explain(const char *text, size_t len, char why[READER_WHY]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* order.h - arrays of 64-bit or 128-bit numbers: sorts them, and finds those that are out of order. */
+/* order.h - arrays of 64-bit or 128-bit numbers: sorts them, finds those out of order. */
 #ifndef CMD_DECODE_ORDER_H
 #define CMD_DECODE_ORDER_H
 

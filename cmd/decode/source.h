@@ -87,4 +87,7 @@ void source_begin(struct source *source, const struct reader *reader,
 /* One ID a line; with bytes, one after the other. Reading from standard input begins at once. */
 void source_lines(struct source *source, const struct reader *reader);
 
+/* IDs anywhere in text. Reading from standard input begins at once. */
+void source_grep(struct source *source, const struct reader *reader, bool keep);
+
 #endif
