@@ -10,7 +10,6 @@
 #include "io/look.h"
 #include "io/say.h"
 #include "layout/check.h"
-#include "layout/crossings.h"
 #include "layout/show.h"
 #include "lease/holders.h"
 

@@ -4,7 +4,7 @@
 
 #include "io/date.h"
 #include "io/say.h"
-#include "layout/crossings.h"
+#include "layout/check.h"
 
 #include <string.h>
 

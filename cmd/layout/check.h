@@ -15,4 +15,11 @@ int layout_check(const struct shown *shown, bool json, struct moment now);
 void layout_find_end(struct report *report, const struct shown *shown, struct moment now,
                      int status);
 
+/*
+ * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also
+ * what is no concern of those whose IDs never reach 2^53.
+ */
+void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now,
+                           bool all);
+
 #endif

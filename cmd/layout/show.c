@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* show.c - writes a layout, or all of them, as text, JSON and TSV. */
+/*
+ * show.c - what follows from a layout, and writes it, or all of them, as text, JSON and TSV.
+ *
+ * Programs that read IDs are tested with those of their day, and break on the
+ * date on which IDs outgrow something, 2^53, a decimal digit or 2^63, which may
+ * be years later.
+ */
 #include "layout/show.h"
 
 #include "io/json.h"
-#include "layout/crossings.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -46,6 +51,57 @@ bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout) {
     date_text(shown->last, shown->facts.last_ms - 1);
     return true;
 }
+
+/* ---- dates on which IDs outgrow something ---------------------------------- */
+
+#define EXACT (INT64_C(1) << 53)
+#define MOST_DIGITS 19
+
+/* When IDs first reach a number; INT64_MAX: never. */
+static int64_t reached_ms(const sfid_layout *layout, int64_t id) {
+    sfid_parts at;
+    return id > sfid_max_at(layout, INT64_MAX) || sfid_parse(layout, id, &at) < 0 ? INT64_MAX
+                                                                                  : at.unix_ms;
+}
+
+void layout_get_crossings(const sfid_layout *layout, int64_t now_ms,
+                          struct layout_crossings *crossings) {
+    sfid_layout_facts facts;
+    int64_t id = 10, at_ms;
+    *crossings = (struct layout_crossings){reached_ms(layout, EXACT), INT64_MAX, INT64_MAX, 1};
+    for (unsigned digits = 2; digits <= MOST_DIGITS && (at_ms = reached_ms(layout, id)) < INT64_MAX;
+         digits++) {
+        crossings->digit_ms = at_ms;
+        crossings->digits = digits;
+        if (at_ms > now_ms)
+            break;
+        id = digits < MOST_DIGITS ? id * 10 : id;
+    }
+    if (layout->time_shift + layout->time_bits >= 63 && sfid_layout_describe(layout, &facts) == 0)
+        crossings->signed_ms = facts.last_ms;
+}
+
+static int64_t until(int64_t at_ms, int64_t now_ms) {
+    return at_ms > now_ms && at_ms < INT64_MAX ? at_ms - now_ms : INT64_MAX;
+}
+
+void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_left *left) {
+    struct layout_crossings crossings;
+    sfid_wide_facts wide;
+    sfid_layout_facts *facts = &wide.facts;
+    *left = (struct layout_left){INT64_MAX, INT64_MAX, INT64_MAX};
+    if ((opt->wide ? sfid_wide_layout_describe(opt->wide, &wide)
+                   : sfid_layout_describe(opt->layout, facts)) < 0)
+        return;
+    left->end_ms = facts->last_ms > now_ms ? until(facts->last_ms, now_ms) : 0;
+    if (opt->wide)
+        return;
+    layout_get_crossings(opt->layout, now_ms, &crossings);
+    left->inexact_ms = until(crossings.inexact_ms, now_ms);
+    left->digit_ms = until(crossings.digit_ms, now_ms);
+}
+
+/* ---- parts of the text ------------------------------------------------------ */
 
 /* Reserved bits, version and variant are the same in all IDs. */
 static bool is_constant(const sfid_field *field) {

@@ -5,7 +5,7 @@
 
 #include "io/digits.h"
 #include "io/out.h"
-#include "layout/crossings.h"
+#include "layout/show.h"
 
 #include <inttypes.h>
 

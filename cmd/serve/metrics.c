@@ -5,7 +5,7 @@
 
 #include "io/date.h"
 #include "io/look.h"
-#include "layout/crossings.h"
+#include "layout/show.h"
 #include "serve/settings.h"
 #include "serve/source.h"
 #include "serve/state.h"
