@@ -7,7 +7,6 @@
 #include "serve/address.h"
 #include "serve/flakeid.h"
 #include "serve/state.h"
-#include "text/host.h"
 #include "text/source.h"
 
 #include <stdio.h>

@@ -6,8 +6,8 @@
 #include "io/out.h"
 #include "serve/settings.h"
 #include "serve/state.h"
-#include "text/host.h"
 #include "text/show.h"
+#include "text/source.h"
 #include "text/view.h"
 
 #include <stdio.h>

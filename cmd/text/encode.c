@@ -6,8 +6,8 @@
 #include "args/args.h"
 #include "io/date.h"
 #include "io/say.h"
-#include "text/host.h"
 #include "text/ids.h"
+#include "text/source.h"
 
 enum { LAYOUT, TIME, PID, SEQ, RANDOM, MAC, INTERFACE, REGION, IP, FORMAT, MIN_LENGTH };
 

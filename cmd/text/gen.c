@@ -8,7 +8,6 @@
 #include "io/date.h"
 #include "io/out.h"
 #include "io/say.h"
-#include "text/host.h"
 #include "text/ids.h"
 #include "text/source.h"
 
