@@ -5,7 +5,6 @@
 
 #include "args/args.h"
 #include "text/reader.h"
-#include "text/view.h"
 
 #define GUESS_LAYOUTS 32
 #define GUESS_SAMPLE 1024 /* IDs in the sample */

@@ -18,7 +18,6 @@
 #include "text/hint.h"
 #include "text/reader.h"
 #include "text/show.h"
-#include "text/view.h"
 
 #include <errno.h>
 #include <inttypes.h>

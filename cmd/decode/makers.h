@@ -4,7 +4,6 @@
 #define CMD_DECODE_MAKERS_H
 
 #include "text/reader.h"
-#include "text/view.h"
 
 #define MAKER_PARTS 3
 #define MAKER_VALUE 40

@@ -10,7 +10,6 @@
 #include "decode/source.h"
 #include "decode/stats.h"
 #include "text/reader.h"
-#include "text/view.h"
 
 /* What to do with the IDs. */
 enum task { TASK_SHOW, TASK_GUESS, TASK_STATS };

@@ -6,7 +6,6 @@
 #include "io/in.h"
 #include "io/out.h"
 #include "text/reader.h"
-#include "text/view.h"
 
 /*
  * A source returns one place after another. The caller reports a place without

@@ -5,7 +5,7 @@
 
 #include "decode/order.h"
 #include "io/out.h"
-#include "text/view.h"
+#include "text/reader.h"
 
 struct stats {
     struct numbers ids; /* in input order; later sort keys, see stats.c */

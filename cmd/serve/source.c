@@ -6,9 +6,9 @@
 #include "io/out.h"
 #include "serve/settings.h"
 #include "serve/state.h"
+#include "text/reader.h"
 #include "text/show.h"
 #include "text/source.h"
-#include "text/view.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 
 #include "args/any_layout.h"
 #include "args/args.h"
-#include "text/view.h"
+#include "text/reader.h"
 
 #define ID_FORMATS "dec|hex|base62|base32|base58|bytes|json"
 #define ID_FORMATS_WIDE ID_FORMATS "|uuid"

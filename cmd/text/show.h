@@ -3,7 +3,7 @@
 #ifndef CMD_TEXT_SHOW_H
 #define CMD_TEXT_SHOW_H
 
-#include "text/view.h"
+#include "text/reader.h"
 
 /* Writes the ID as its layout usually does: at most DEC_ROOM or SFID_WIDE_TEXT_LEN bytes. */
 char *view_put_id(struct view *view, char *p, sfid_wide id);
