@@ -13,8 +13,7 @@
 #include "layout/compare.h"
 #include "layout/show.h"
 #include "layout/sql.h"
-#include "layout/sql_bound.h"
-#include "layout/sql_warehouse.h"
+#include "layout/sql_forms.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -92,9 +91,7 @@ static int show_sql(const struct args *args, enum view_format format) {
             args->value[SQL], shown.name);
         return STATUS_USAGE;
     }
-    if (status == STATUS_GOOD && dialect >= SQL_WAREHOUSES)
-        sql_warehouse(&shown, (unsigned)(dialect - SQL_WAREHOUSES), column, format == VIEW_JSON);
-    else if (status == STATUS_GOOD)
+    if (status == STATUS_GOOD)
         layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
     return status;
 }
