@@ -7,6 +7,8 @@
 #include "io/report.h"
 #include "io/say.h"
 #include "layout/id_set.h"
+#include "text/reader.h"
+#include "text/show.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -18,15 +20,11 @@ enum { OLD_SINCE, OLD_UNTIL, OLD_PIDS, NEW_SINCE, NEW_UNTIL, NEW_PIDS };
 /* OLD or NEW: a layout, its IDs, and those of them that count. */
 struct side {
     const struct shown *shown;
+    struct view view;
     struct id_set all;          /* of OLD, from --old-since on */
     struct id_set given;        /* from since until until */
     bool gives;                 /* there are IDs in given */
     struct moment since, until; /* when it begins and ends */
-};
-
-struct parts {
-    uint64_t pid, seq;
-    int64_t unix_ms;
 };
 
 #define LINE 400
@@ -34,41 +32,22 @@ struct parts {
 
 /* ---- IDs of any layout ---------------------------------------------------------- */
 
-static sfid_wide_layout wide_layout_of(const struct shown *shown) {
-    return (sfid_wide_layout){.kind = shown->kind, .epoch_ms = shown->layout.epoch_ms};
-}
-
 /* Writes an ID as users of its layout know it. */
-static const char *id_text(const struct shown *shown, sfid_wide id, char text[SFID_WIDE_TEXT_LEN]) {
-    const sfid_wide_layout layout = wide_layout_of(shown);
-    sfid_wide_facts facts = {.form = SFID_DEC, .width = 1};
-    if ((shown->wide && sfid_wide_layout_describe(&layout, &facts) < 0) ||
-        sfid_wide_to_text(facts.form, id, facts.width, text, SFID_WIDE_TEXT_LEN) < 0)
-        text[0] = '\0';
+static const char *id_text(const struct side *side, sfid_wide id, char text[SFID_WIDE_TEXT_LEN]) {
+    *view_put_id(&side->view, text, id) = '\0';
     return text;
 }
 
-/* Takes an ID apart. Returns false if it is none of this layout. */
-static bool parts_of(const struct shown *shown, sfid_wide id, struct parts *out) {
-    const sfid_wide_layout layout = wide_layout_of(shown);
-    sfid_wide_parts wide;
-    sfid_parts parts;
-    if (shown->wide) {
-        if (sfid_wide_parse(&layout, id, &wide) < 0)
-            return false;
-        *out = (struct parts){wide.pid, wide.seq, wide.unix_ms};
-        return true;
-    }
-    if (id.high != 0 || sfid_parse(&shown->layout, (int64_t)id.low, &parts) < 0)
-        return false;
-    *out = (struct parts){parts.pid, parts.seq, parts.unix_ms};
-    return true;
-}
-
-static void begin_set(struct id_set *set, const struct shown *shown) {
+static void begin_side(struct side *side, const struct shown *shown) {
     static const sfid_wide_parts none;
-    const sfid_wide_layout layout = wide_layout_of(shown);
+    const sfid_wide_layout layout = {.kind = shown->kind, .epoch_ms = shown->layout.epoch_ms};
+    struct id_set *set = &side->all;
     sfid_wide zero = {0, 0};
+    *side = (struct side){.shown = shown};
+    if (shown->wide)
+        view_begin_wide(&side->view, &layout, VIEW_JSON);
+    else
+        view_begin(&side->view, &shown->layout, VIEW_JSON);
     if (shown->wide && sfid_wide_compose(&layout, &none, &zero) < 0)
         zero = (sfid_wide){0, 0}; /* cannot be: the layout was read */
     *set = (struct id_set){.epoch_ms = shown->layout.epoch_ms, .unit_ms = shown->layout.unit_ms};
@@ -167,12 +146,12 @@ static void find_old(struct report *report, const struct side *old) {
         layout_json(old->shown);
         json_text("until", until);
         if (old->gives)
-            json_text("highest", id_text(old->shown, id_set_highest(&old->given), id));
+            json_text("highest", id_text(old, id_set_highest(&old->given), id));
     }
     if (old->gives)
         report_fine(report, "%s: %s; until %s it gives IDs up to %s", old->shown->name,
                     bits_text(old->shown, widths), until,
-                    id_text(old->shown, id_set_highest(&old->given), id));
+                    id_text(old, id_set_highest(&old->given), id));
     else
         report_problem(report, STATUS_GOOD,
                        "compare them the other way round, if OLD is to replace NEW",
@@ -188,7 +167,7 @@ static void find_new(struct report *report, const struct side *next) {
         layout_json(next->shown);
         json_text("since", since);
         if (next->gives)
-            json_text("lowest", id_text(next->shown, id_set_lowest(&next->given), id));
+            json_text("lowest", id_text(next, id_set_lowest(&next->given), id));
     }
     bits_text(next->shown, widths);
     if (!next->gives)
@@ -198,11 +177,10 @@ static void find_new(struct report *report, const struct side *next) {
     else if (next->since.unix_ms < next->shown->layout.epoch_ms)
         report_problem(report, STATUS_GOOD, NULL,
                        "%s: %s; it gives no ID before %s, then IDs from %s up", next->shown->name,
-                       widths, next->shown->epoch,
-                       id_text(next->shown, id_set_lowest(&next->given), id));
+                       widths, next->shown->epoch, id_text(next, id_set_lowest(&next->given), id));
     else
         report_fine(report, "%s: %s; from %s on it gives IDs from %s up", next->shown->name, widths,
-                    since, id_text(next->shown, id_set_lowest(&next->given), id));
+                    since, id_text(next, id_set_lowest(&next->given), id));
 }
 
 static int64_t later(int64_t a, int64_t b) { return a > b ? a : b; }
@@ -240,14 +218,14 @@ static const char *cure_of(const struct side *old, const struct side *next, char
     return text;
 }
 
-static void put_parts(const char *key, const struct shown *shown, sfid_wide id, char text[LINE]) {
+static void put_parts(const char *key, const struct side *side, sfid_wide id, char text[LINE]) {
     char date[DATE_ROOM], form[SFID_WIDE_TEXT_LEN];
-    struct parts parts = {0, 0, 0};
-    parts_of(shown, id, &parts);
+    struct taken parts = {.unix_ms = 0};
+    (void)view_take(&side->view, id, &parts); /* it is an ID of both */
     date_text(date, parts.unix_ms);
     if (key) {
         json_open(key, '{');
-        json_text("id", id_text(shown, id, form));
+        json_text("id", id_text(side, id, form));
         json_text("time", date);
         json_int("unix_ms", parts.unix_ms);
         json_uint("pid", parts.pid);
@@ -269,10 +247,10 @@ static void meeting_text(const struct side *old, const struct side *next, sfid_w
         json_text("at", date);
         json_int("at_ms", at_ms);
     }
-    put_parts(json ? "in_old" : NULL, old->shown, id, in_old);
-    put_parts(json ? "in_new" : NULL, next->shown, id, in_new);
+    put_parts(json ? "in_old" : NULL, old, id, in_old);
+    put_parts(json ? "in_new" : NULL, next, id, in_new);
     snprintf(text, LINE, "at %s: %s is (%.100s) in OLD and (%.100s) in NEW", date,
-             id_text(next->shown, id, form), in_old, in_new);
+             id_text(next, id, form), in_old, in_new);
 }
 
 static void find_equal(struct report *report, const struct side *old, const struct side *next) {
@@ -311,12 +289,12 @@ static void find_order(struct report *report, const struct side *old, const stru
         report_fine(
             report,
             "each ID that NEW gives is above all that OLD has given: %s and above are NEW's",
-            id_text(next->shown, lowest, low));
+            id_text(next, lowest, low));
     else
         report_problem(
             report, STATUS_BAD_INPUT, cure_of(old, next, cure),
             "NEW gives IDs below some that OLD has given: from %s, while OLD has reached %s",
-            id_text(next->shown, lowest, low), id_text(old->shown, highest, high));
+            id_text(next, lowest, low), id_text(old, highest, high));
 }
 
 /* When OLD ends at the moment at which NEW begins: whether that is in order, at which moments. */
@@ -374,7 +352,7 @@ static void find_together(struct report *report, const struct side *old, const s
 
 /* An ID of OLD that is read in NEW has a time, too: nothing in an ID shows its layout. */
 static void find_reading(struct report *report, const struct side *old, const struct side *next) {
-    struct parts in_old, in_new;
+    struct taken in_old, in_new;
     char was[DATE_ROOM], reads[DATE_ROOM];
     report_topic(report, "reading");
     if (old->shown->facts.fingerprint == next->shown->facts.fingerprint) {
@@ -388,7 +366,7 @@ static void find_reading(struct report *report, const struct side *old, const st
     }
     const sfid_wide id = id_set_lowest(&last);
     const bool reads_as_new =
-        parts_of(next->shown, id, &in_new) && parts_of(old->shown, id, &in_old);
+        view_take(&next->view, id, &in_new) && view_take(&old->view, id, &in_old);
     if (!reads_as_new) {
         report_fine(report, "the last IDs of OLD are none in NEW: decode refuses them");
         return;
@@ -407,12 +385,12 @@ static void find_reading(struct report *report, const struct side *old, const st
 
 int layout_compare(const struct args *args, int first, const struct shown *old_shown,
                    const struct shown *next_shown, bool json) {
-    struct side old = {.shown = old_shown}, next = {.shown = next_shown};
+    struct side old, next;
     struct report report;
     if (!are_comparable(old_shown, next_shown))
         return STATUS_USAGE;
-    begin_set(&old.all, old_shown);
-    begin_set(&next.all, next_shown);
+    begin_side(&old, old_shown);
+    begin_side(&next, next_shown);
     if (!read_sides(args, first, &old, &next))
         return STATUS_USAGE;
     next.given = next.all;

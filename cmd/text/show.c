@@ -139,7 +139,7 @@ static char *put_chosen(struct view *view, char *p, const struct taken *taken, c
     return p;
 }
 
-char *view_put_id(struct view *view, char *p, sfid_wide id) {
+char *view_put_id(const struct view *view, char *p, sfid_wide id) {
     if (!view->wide)
         return put_dec(p, id.low);
     const int n = sfid_wide_to_text(view->form, id, view->width, p, SFID_WIDE_TEXT_LEN);

@@ -6,7 +6,7 @@
 #include "text/reader.h"
 
 /* Writes the ID as its layout usually does: at most DEC_ROOM or SFID_WIDE_TEXT_LEN bytes. */
-char *view_put_id(struct view *view, char *p, sfid_wide id);
+char *view_put_id(const struct view *view, char *p, sfid_wide id);
 
 /* Each writes at most OUT_ROOM bytes at p. A separator precedes each column; with taken NULL,
  * columns are empty. */
