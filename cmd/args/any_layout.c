@@ -101,6 +101,26 @@ void any_layout_option(const struct any_layout *any, sfid_options *opt) {
     opt->wide = any->wide ? &any->wide_layout : NULL;
 }
 
+int any_layout_describe(const struct any_layout *any, sfid_wide_facts *facts) {
+    const sfid_layout *l = &any->layout;
+    if (any->wide)
+        return sfid_wide_layout_describe(&any->wide_layout, facts);
+    *facts = (sfid_wide_facts){.max_tick = l->max_tick,
+                               .max_pid = l->max_pid,
+                               .max_seq = l->max_seq,
+                               .form = SFID_DEC,
+                               .width = 1};
+    return sfid_layout_describe(l, &facts->facts);
+}
+
+int64_t any_layout_epoch_ms(const struct any_layout *any) {
+    return any->wide ? any->wide_layout.epoch_ms : any->layout.epoch_ms;
+}
+
+uint32_t any_layout_unit_ms(const struct any_layout *any) {
+    return any->wide ? 1 : any->layout.unit_ms;
+}
+
 uint64_t option_max_pid(const sfid_options *opt) {
     sfid_wide_facts facts;
     if (opt->layout)

@@ -19,6 +19,11 @@ bool args_any_layout(const struct args *args, int i, struct any_layout *any);
 /* Points the options of a generator to the layout. */
 void any_layout_option(const struct any_layout *any, sfid_options *opt);
 
+/* Works out what follows from the layout. Returns 0, or a negative code. */
+int any_layout_describe(const struct any_layout *any, sfid_wide_facts *facts);
+int64_t any_layout_epoch_ms(const struct any_layout *any);
+uint32_t any_layout_unit_ms(const struct any_layout *any);
+
 /* The highest pid of its IDs. */
 uint64_t any_layout_max_pid(const struct any_layout *any);
 uint64_t option_max_pid(const sfid_options *opt); /* of what any_layout_option() has set */

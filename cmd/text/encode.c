@@ -30,8 +30,8 @@ static const struct host_options host = {PID, MAC, INTERFACE, REGION, IP, -1};
 
 struct encode {
     struct any_layout layout;
-    int64_t begin_ms, end_ms; /* of the time in the layout */
-    uint64_t max_pid, max_seq, max_random;
+    int64_t begin_ms; /* of the time in the layout */
+    sfid_wide_facts facts;
     struct moment at;
     uint64_t pid, seq, random;
     struct ids ids;
@@ -39,38 +39,14 @@ struct encode {
 
 /* ---- options --------------------------------------------------------------- */
 
-static bool read_layouts(const struct args *args, struct encode *e) {
-    sfid_layout_facts facts;
-    sfid_wide_facts wide;
-    if (!args_any_layout(args, LAYOUT, &e->layout))
-        return false;
-    if (e->layout.wide) {
-        if (sfid_wide_layout_describe(&e->layout.wide_layout, &wide) < 0)
-            return false; /* impossible: args_any_layout() accepted it */
-        e->begin_ms = e->layout.wide_layout.epoch_ms;
-        e->end_ms = wide.facts.last_ms;
-        e->max_pid = wide.max_pid;
-        e->max_seq = wide.max_seq;
-        e->max_random = wide.max_random;
-        return true;
-    }
-    if (sfid_layout_describe(&e->layout.layout, &facts) < 0)
-        return false;
-    e->begin_ms = e->layout.layout.epoch_ms;
-    e->end_ms = facts.last_ms;
-    e->max_pid = e->layout.layout.max_pid;
-    e->max_seq = e->layout.layout.max_seq;
-    return true;
-}
-
 static bool read_moment(const struct args *args, struct encode *e) {
     char date[DATE_ROOM];
     if (!args_time(args, TIME, moment_now(), &e->at))
         return false;
     const bool early = e->at.unix_ms < e->begin_ms;
-    if (!early && e->at.unix_ms < e->end_ms)
+    if (!early && e->at.unix_ms < e->facts.facts.last_ms)
         return true;
-    date_text(date, early ? e->begin_ms : e->end_ms);
+    date_text(date, early ? e->begin_ms : e->facts.facts.last_ms);
     say("%s: %s is out of range: layout %s %s %s", args->label[TIME], QUOTE(args->value[TIME]),
         e->ids.view.name, early ? "begins at" : "ends before", date);
     return false;
@@ -80,7 +56,7 @@ static bool read_moment(const struct args *args, struct encode *e) {
 static bool read_pid(const struct args *args, struct encode *e) {
     int64_t pid;
     if (!host_is_named(&e->layout))
-        return args_number(args, PID, e->max_pid, &e->pid);
+        return args_number(args, PID, e->facts.max_pid, &e->pid);
     if (!host_pid(args, &host, &e->layout, &pid))
         return false;
     if (pid < 0)
@@ -90,17 +66,17 @@ static bool read_pid(const struct args *args, struct encode *e) {
 }
 
 static bool read_random(const struct args *args, struct encode *e) {
-    if (args->value[RANDOM] && e->max_random == 0) {
+    if (args->value[RANDOM] && e->facts.max_random == 0) {
         say("%s needs layout uuid7", args->label[RANDOM]);
         return false;
     }
-    return args_number(args, RANDOM, e->max_random, &e->random);
+    return args_number(args, RANDOM, e->facts.max_random, &e->random);
 }
 
 static bool read_encode(const struct args *args, struct encode *e) {
     return ids_read(&e->ids, args, FORMAT, MIN_LENGTH, &e->layout) &&
            host_check(args, &host, &e->layout) && read_moment(args, e) && read_pid(args, e) &&
-           args_number(args, SEQ, e->max_seq, &e->seq) && read_random(args, e);
+           args_number(args, SEQ, e->facts.max_seq, &e->seq) && read_random(args, e);
 }
 
 /* ---- composing -------------------------------------------------------------- */
@@ -133,8 +109,9 @@ static int run_encode(const struct args *args) {
     static struct encode e;
     if (!args_no_operands(args, ""))
         return usage(args->command);
-    if (!read_layouts(args, &e))
+    if (!args_any_layout(args, LAYOUT, &e.layout) || any_layout_describe(&e.layout, &e.facts) < 0)
         return STATUS_USAGE;
+    e.begin_ms = any_layout_epoch_ms(&e.layout);
     const bool named = host_is_named(&e.layout);
     if (!args_given(args, named ? needed : with_pid, named ? COUNT_OF(needed) : COUNT_OF(with_pid)))
         return usage(args->command);

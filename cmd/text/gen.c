@@ -87,9 +87,7 @@ struct gen {
 static uint64_t max_seq(const struct any_layout *layout) {
     enum { SHARED = 4096 };
     sfid_wide_facts facts;
-    if (!layout->wide)
-        return layout->layout.max_seq;
-    if (sfid_wide_layout_describe(&layout->wide_layout, &facts) < 0)
+    if (any_layout_describe(layout, &facts) < 0)
         return 0;
     return host_is_named(layout) ? SHARED - 1 : facts.max_seq;
 }
@@ -135,16 +133,12 @@ static bool read_source(const struct args *args, struct gen *gen) {
 }
 
 static bool read_app(const struct args *args, struct gen *gen) {
-    sfid_layout_facts facts;
-    sfid_wide_facts wide;
-    const struct any_layout *any = &gen->layout;
+    sfid_wide_facts facts;
     if (args->value[APP])
         return args_app(args, APP, &gen->opt.app);
-    if (any->wide ? sfid_wide_layout_describe(&any->wide_layout, &wide) < 0
-                  : sfid_layout_describe(&any->layout, &facts) < 0)
+    if (any_layout_describe(&gen->layout, &facts) < 0)
         return false; /* impossible: the layout was accepted */
-    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64,
-             any->wide ? wide.facts.fingerprint : facts.fingerprint);
+    snprintf(gen->app, sizeof gen->app, "cli-%016" PRIx64, facts.facts.fingerprint);
     gen->opt.app = gen->app;
     return true;
 }
@@ -185,7 +179,7 @@ static bool read_gen(const struct args *args, struct gen *gen) {
         return false;
     gen->opt.share = args->value[SHARE] != NULL;
     any_layout_option(&gen->layout, &gen->opt);
-    const uint32_t unit_ms = gen->layout.wide ? 1 : gen->layout.layout.unit_ms;
+    const uint32_t unit_ms = any_layout_unit_ms(&gen->layout);
     if (gen->opt.max_wait_ms < unit_ms)
         gen->opt.max_wait_ms = unit_ms; /* the time until the next tick */
     return true;

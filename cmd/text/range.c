@@ -34,23 +34,13 @@ struct span_layout {
 /* Returns 0, or a negative code. */
 static int look_at_layout(struct span_layout *l) {
     enum { AWSFLAKE_DIGITS = 13 }; /* with fewer digits IDs do not sort as text */
-    sfid_layout_facts facts;
-    sfid_wide_facts wide;
-    if (!l->any.wide) {
-        const int code = sfid_layout_describe(&l->any.layout, &facts);
-        l->epoch_ms = l->any.layout.epoch_ms;
-        l->unit_ms = l->any.layout.unit_ms;
-        l->last = (struct moment){facts.last_ms - l->unit_ms, false};
-        l->form = SFID_DEC;
-        l->width = 1;
-        return code;
-    }
-    const int code = sfid_wide_layout_describe(&l->any.wide_layout, &wide);
-    l->epoch_ms = l->any.wide_layout.epoch_ms;
-    l->unit_ms = 1;
-    l->last = (struct moment){l->epoch_ms + (int64_t)wide.max_tick, false};
-    l->form = wide.form;
-    l->width = wide.form == SFID_BASE62 ? AWSFLAKE_DIGITS : wide.width;
+    sfid_wide_facts facts;
+    const int code = any_layout_describe(&l->any, &facts);
+    l->epoch_ms = any_layout_epoch_ms(&l->any);
+    l->unit_ms = any_layout_unit_ms(&l->any);
+    l->last = (struct moment){facts.facts.last_ms - l->unit_ms, false};
+    l->form = facts.form;
+    l->width = facts.form == SFID_BASE62 ? AWSFLAKE_DIGITS : facts.width;
     return code;
 }
 
