@@ -104,15 +104,13 @@ static void begin(struct source *source, const struct reader *reader, unsigned k
 
 /* For IDs of either width, with all parts shown. */
 static void begin_view(struct view *view, bool wide, unsigned flags) {
-    static const sfid_layout layout = SFID_LAYOUT(41, 10, 12, 1, 1288834974657);
     static const sfid_wide_layout wide_layout[] = {{SFID_FLAKE, 0, 0},
                                                    {SFID_AWSFLAKE, 0, SFID_AWSFLAKE_EPOCH_MS},
                                                    {SFID_UUID7, 0, 0},
                                                    {SFID_FLAKE_GO, 0, 0}};
-    if (wide)
-        view_begin_wide(view, &wide_layout[flags & 3], VIEW_TEXT);
-    else
-        view_begin(view, &layout, VIEW_TEXT);
+    const struct any_layout any = {wide, SFID_LAYOUT(41, 10, 12, 1, 1288834974657),
+                                   wide_layout[flags & 3]};
+    view_begin(view, &any, VIEW_TEXT);
     view->partition = flags & 64 ? PARTITION_HOUR : PARTITION_NONE;
     view->age = (flags & 32) != 0;
 }

@@ -96,6 +96,12 @@ bool args_any_layout(const struct args *args, int i, struct any_layout *any) {
     return read_any_layout(args->label[i], args->value[i], any);
 }
 
+bool any_layout_parse(const char *text, struct any_layout *any) {
+    any->layout = SFID_LAYOUT_DEFAULT;
+    any->wide = sfid_wide_layout_parse(text, &any->wide_layout) == 0;
+    return any->wide || sfid_layout_parse(text, &any->layout) == 0;
+}
+
 void any_layout_option(const struct any_layout *any, sfid_options *opt) {
     opt->layout = any->wide ? NULL : &any->layout;
     opt->wide = any->wide ? &any->wide_layout : NULL;

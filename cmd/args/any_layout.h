@@ -16,6 +16,9 @@ struct any_layout {
 bool read_any_layout(const char *label, const char *text, struct any_layout *any);
 bool args_any_layout(const struct args *args, int i, struct any_layout *any);
 
+/* Returns false if the text is no layout. */
+bool any_layout_parse(const char *text, struct any_layout *any);
+
 /* Points the options of a generator to the layout. */
 void any_layout_option(const struct any_layout *any, sfid_options *opt);
 

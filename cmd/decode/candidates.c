@@ -29,44 +29,39 @@ static size_t family_of(struct guess *guess, const sfid_layout *layout) {
     return guess->families++;
 }
 
-static void begin_narrow(struct guess *guess, const char *name) {
-    sfid_layout layout;
-    if (guess->layouts == GUESS_LAYOUTS || sfid_layout_parse(name, &layout) < 0)
-        return;
-    struct candidate *c = &guess->candidate[guess->layouts++];
-    memset(c, 0, sizeof *c);
-    view_begin(&c->view, &layout, VIEW_TEXT);
-    c->epoch_ms = layout.epoch_ms;
-    c->family = family_of(guess, &layout);
-    guess->family[c->family].layouts++;
-}
-
-static void begin_wide(struct guess *guess, const char *name) {
-    sfid_wide_layout layout;
-    if (guess->layouts == GUESS_LAYOUTS || sfid_wide_layout_parse(name, &layout) < 0)
-        return;
-    struct candidate *c = &guess->candidate[guess->layouts++];
+/* Each wide layout is a family of its own. */
+static size_t wide_family(struct guess *guess, const struct view *view) {
     struct family *family = &guess->family[guess->families];
     sfid_field field[SFID_LAYOUT_FIELDS];
-    memset(c, 0, sizeof *c);
-    view_begin_wide(&c->view, &layout, VIEW_TEXT);
-    reader_begin_wide(&c->reader, &layout);
-    c->epoch_ms = layout.epoch_ms;
-    c->family = guess->families++;
     *family = (struct family){
-        .wide = true, .unit_ms = 1, .layouts = 1, .fixed_epoch = layout.kind != SFID_AWSFLAKE};
-    const int fields = sfid_wide_layout_fields(&layout, field, COUNT_OF(field));
+        .wide = true, .unit_ms = 1, .fixed_epoch = view->wide_layout.kind != SFID_AWSFLAKE};
+    const int fields = sfid_wide_layout_fields(&view->wide_layout, field, COUNT_OF(field));
     for (int i = 0; i < fields; i++) {
         unsigned none = 0;
         unsigned *bits = field[i].kind == SFID_FIELD_TIME       ? &family->time_bits
                          : field[i].kind == SFID_FIELD_FIXED    ? &family->fixed_bits
                          : field[i].kind == SFID_FIELD_RESERVED ? &family->fixed_bits
                          /* what another maker puts there is anything */
-                         : c->view.random                  ? &none
+                         : view->random                    ? &none
                          : field[i].kind == SFID_FIELD_PID ? &family->pid_bits
                                                            : &family->seq_bits;
         *bits += field[i].bits;
     }
+    return guess->families++;
+}
+
+static void add_candidate(struct guess *guess, const char *name) {
+    struct any_layout any;
+    if (guess->layouts == GUESS_LAYOUTS || !any_layout_parse(name, &any))
+        return;
+    struct candidate *c = &guess->candidate[guess->layouts++];
+    memset(c, 0, sizeof *c);
+    view_begin(&c->view, &any, VIEW_TEXT);
+    if (any.wide)
+        reader_begin_wide(&c->reader, &any.wide_layout);
+    c->epoch_ms = any_layout_epoch_ms(&any);
+    c->family = any.wide ? wide_family(guess, &c->view) : family_of(guess, &any.layout);
+    guess->family[c->family].layouts++;
 }
 
 /* Epochs that are in use, but have no name here. ClickHouse's generateSnowflakeID() (its
@@ -77,11 +72,11 @@ void guess_begin(struct guess *guess, sfid_form from) {
     memset(guess, 0, sizeof *guess);
     reader_begin(&guess->reader, from, false);
     for (size_t i = 0; sfid_layout_preset(i); i++)
-        begin_narrow(guess, sfid_layout_preset(i));
+        add_candidate(guess, sfid_layout_preset(i));
     for (size_t i = 0; i < COUNT_OF(nameless); i++)
-        begin_narrow(guess, nameless[i]);
+        add_candidate(guess, nameless[i]);
     for (size_t i = 0; sfid_wide_layout_preset(i); i++)
-        begin_wide(guess, sfid_wide_layout_preset(i));
+        add_candidate(guess, sfid_wide_layout_preset(i));
 }
 
 /* ---- adding IDs ------------------------------------------------------------ */

@@ -101,10 +101,7 @@ static bool read_kind(const struct args *args, struct decode *decode, enum view_
     struct any_layout any;
     if (!args_any_layout(args, LAYOUT, &any))
         return false;
-    if (any.wide)
-        view_begin_wide(&decode->view, &any.wide_layout, format);
-    else
-        view_begin(&decode->view, &any.layout, format);
+    view_begin(&decode->view, &any, format);
     return read_from(args, decode, any.wide ? &any.wide_layout : NULL);
 }
 

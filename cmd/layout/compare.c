@@ -2,6 +2,7 @@
 /* compare.c - sfid layout compare: whether one layout can take over from another while IDs live. */
 #include "layout/compare.h"
 
+#include "args/any_layout.h"
 #include "io/digits.h"
 #include "io/json.h"
 #include "io/report.h"
@@ -40,15 +41,13 @@ static const char *id_text(const struct side *side, sfid_wide id, char text[SFID
 
 static void begin_side(struct side *side, const struct shown *shown) {
     static const sfid_wide_parts none;
-    const sfid_wide_layout layout = {.kind = shown->kind, .epoch_ms = shown->layout.epoch_ms};
+    const struct any_layout any = {
+        shown->wide, shown->layout, {.kind = shown->kind, .epoch_ms = shown->layout.epoch_ms}};
     struct id_set *set = &side->all;
     sfid_wide zero = {0, 0};
     *side = (struct side){.shown = shown};
-    if (shown->wide)
-        view_begin_wide(&side->view, &layout, VIEW_JSON);
-    else
-        view_begin(&side->view, &shown->layout, VIEW_JSON);
-    if (shown->wide && sfid_wide_compose(&layout, &none, &zero) < 0)
+    view_begin(&side->view, &any, VIEW_JSON);
+    if (shown->wide && sfid_wide_compose(&any.wide_layout, &none, &zero) < 0)
         zero = (sfid_wide){0, 0}; /* cannot be: the layout was read */
     *set = (struct id_set){.epoch_ms = shown->layout.epoch_ms, .unit_ms = shown->layout.unit_ms};
     id_set_fields(set, shown->fields, shown->count, shown->facts.last_ms, zero);

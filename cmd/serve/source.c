@@ -26,15 +26,11 @@ static struct {
 /* ---- the generator ------------------------------------------------------------- */
 
 static void begin_text(void) {
-    if (settings.layout.wide) {
-        view_begin_wide(&source.view, &settings.layout.wide_layout, VIEW_JSON);
+    view_begin(&source.view, &settings.layout, VIEW_JSON);
+    if (settings.layout.wide && settings.form == source.view.form)
         reader_begin_wide(&source.reader, &settings.layout.wide_layout);
-    } else {
-        view_begin(&source.view, &settings.layout.layout, VIEW_JSON);
-        reader_begin(&source.reader, settings.form, false);
-    }
-    if (settings.layout.wide && settings.form != source.view.form)
-        reader_begin(&source.reader, settings.form, true);
+    else
+        reader_begin(&source.reader, settings.form, settings.layout.wide);
 }
 
 int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event)) {

@@ -60,10 +60,7 @@ static bool read_width(struct ids *ids, const struct args *args, int length) {
 bool ids_read(struct ids *ids, const struct args *args, int format, int length,
               const struct any_layout *any) {
     *ids = (struct ids){.format = args_choice(args, format, any->wide ? wide_formats : formats)};
-    if (any->wide)
-        view_begin_wide(&ids->view, &any->wide_layout, VIEW_JSON);
-    else
-        view_begin(&ids->view, &any->layout, VIEW_JSON);
+    view_begin(&ids->view, any, VIEW_JSON);
     if (any->wide && args->value[format] == NULL) {
         ids->format = usual(&ids->view);
         ids->width = ids->view.width;

@@ -164,40 +164,31 @@ static void find_own(struct view *view, const sfid_field *fields, int count, uns
         }
 }
 
-void view_begin(struct view *view, const sfid_layout *layout, enum view_format format) {
-    sfid_field fields[SFID_LAYOUT_FIELDS];
-    memset(view, 0, sizeof *view);
-    view->layout = *layout;
-    view->format = format;
-    if (sfid_layout_format(layout, view->name, sizeof view->name) < 0)
-        view->name[0] = '\0'; /* the layout has no text form */
-    view->name_len = strlen(view->name);
-    find_own(view, fields, sfid_layout_fields(layout, fields, COUNT_OF(fields)), layout->seq_bits);
-    view->id_width = width_of(INT64_MAX);
-    view->pid_width = width_of(layout->max_pid);
-    view->seq_width = width_of(layout->max_seq);
-}
-
-void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum view_format format) {
+void view_begin(struct view *view, const struct any_layout *any, enum view_format format) {
     enum { AWSFLAKE_DIGITS = 13 };
     sfid_wide_facts facts;
     sfid_field fields[SFID_LAYOUT_FIELDS];
     memset(view, 0, sizeof *view);
-    view->wide = true;
-    view->wide_layout = *layout;
+    view->wide = any->wide;
+    view->layout = any->layout;
+    view->wide_layout = any->wide_layout;
     view->format = format;
-    if (sfid_wide_layout_describe(layout, &facts) < 0 ||
-        sfid_wide_layout_format(layout, view->name, sizeof view->name) < 0)
+    if (any_layout_describe(any, &facts) < 0)
         return; /* impossible: the layout was accepted */
+    if ((any->wide ? sfid_wide_layout_format(&any->wide_layout, view->name, sizeof view->name)
+                   : sfid_layout_format(&any->layout, view->name, sizeof view->name)) < 0)
+        view->name[0] = '\0'; /* the layout has no text form */
     view->name_len = strlen(view->name);
     view->form = facts.form;
     view->width = facts.width;
     view->random = facts.max_random > 0;
-    view->id_width = at_least(AWSFLAKE_DIGITS, (int)facts.width);
+    view->id_width = any->wide ? at_least(AWSFLAKE_DIGITS, (int)facts.width) : width_of(INT64_MAX);
     view->pid_width = width_of(facts.max_pid);
     view->seq_width = width_of(facts.max_seq);
-    const unsigned seq_bits = 64 - (unsigned)__builtin_clzll(facts.max_seq | 1);
-    find_own(view, fields, sfid_wide_layout_fields(layout, fields, COUNT_OF(fields)), seq_bits);
+    find_own(view, fields,
+             any->wide ? sfid_wide_layout_fields(&any->wide_layout, fields, COUNT_OF(fields))
+                       : sfid_layout_fields(&any->layout, fields, COUNT_OF(fields)),
+             64 - (unsigned)__builtin_clzll(facts.max_seq | 1));
 }
 
 bool view_take(const struct view *view, sfid_wide id, struct taken *taken) {

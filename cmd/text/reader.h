@@ -3,7 +3,7 @@
 #ifndef CMD_TEXT_READER_H
 #define CMD_TEXT_READER_H
 
-#include "io/base.h"
+#include "args/any_layout.h"
 #include "io/date.h"
 #include "io/digits.h"
 #include "io/out.h"
@@ -75,8 +75,7 @@ struct view {
     } moment; /* the columns of the last tick: IDs of one tick mostly come one after another */
 };
 
-void view_begin(struct view *view, const sfid_layout *layout, enum view_format format);
-void view_begin_wide(struct view *view, const sfid_wide_layout *layout, enum view_format format);
+void view_begin(struct view *view, const struct any_layout *any, enum view_format format);
 
 /* An ID of either width, and its parts. */
 struct taken {
