@@ -10,7 +10,6 @@
 #include "decode/column.h"
 #include "decode/damaged.h"
 #include "decode/makers.h"
-#include "decode/members.h"
 #include "decode/source.h"
 #include "io/say.h"
 

@@ -7,7 +7,6 @@
 #include "decode/damaged.h"
 #include "decode/guess.h"
 #include "decode/makers.h"
-#include "decode/members.h"
 #include "decode/options.h"
 #include "decode/source.h"
 #include "decode/stats.h"

@@ -4,7 +4,6 @@
 
 #include "args/any_layout.h"
 #include "decode/column.h"
-#include "decode/members.h"
 #include "io/say.h"
 #include "text/show.h"
 

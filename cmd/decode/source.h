@@ -89,4 +89,14 @@ void source_lines(struct source *source, const struct reader *reader);
 /* IDs anywhere in text. Reading from standard input begins at once. */
 void source_grep(struct source *source, const struct reader *reader, bool keep);
 
+/* IDs in a member of JSON objects, one object a line. Reading from standard input begins at once. */
+void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
+
+/*
+ * Digits may be written as escapes of JSON, such as \u0031. Resolves those of a place that was no
+ * ID as it stands. Returns false if there are none; a text that is too long for an ID, or invalid,
+ * stays as it is.
+ */
+bool source_resolve(struct source *source, struct found *found);
+
 #endif
