@@ -89,7 +89,7 @@ void source_lines(struct source *source, const struct reader *reader);
 /* IDs anywhere in text. Reading from standard input begins at once. */
 void source_grep(struct source *source, const struct reader *reader, bool keep);
 
-/* IDs in a member of JSON objects, one object a line. Reading from standard input begins at once. */
+/* IDs in a member of JSON objects, one a line. Reading from standard input begins at once. */
 void source_key(struct source *source, const struct reader *reader, const char *key, bool keep);
 
 /*

@@ -9,7 +9,6 @@
 #include "io/json.h"
 #include "io/look.h"
 #include "io/say.h"
-#include "layout/check.h"
 #include "layout/show.h"
 #include "lease/holders.h"
 

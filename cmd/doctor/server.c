@@ -4,7 +4,7 @@
 
 #include "io/date.h"
 #include "io/say.h"
-#include "layout/check.h"
+#include "layout/show.h"
 
 #include <string.h>
 

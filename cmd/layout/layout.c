@@ -9,7 +9,6 @@
 #include "io/json.h"
 #include "io/out.h"
 #include "io/say.h"
-#include "layout/check.h"
 #include "layout/compare.h"
 #include "layout/show.h"
 #include "layout/sql.h"

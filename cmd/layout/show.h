@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - a layout and its properties. */
+/* show.h - a layout, what follows from it, and whether it is suitable. */
 #ifndef CMD_LAYOUT_SHOW_H
 #define CMD_LAYOUT_SHOW_H
 
 #include "io/date.h"
 #include "io/out.h"
+#include "io/report.h"
 
 struct shown {
     /* more than 64 bits: of layout, only epoch_ms, unit_ms and the widths are valid */
@@ -21,16 +22,6 @@ struct shown {
 /* Returns false if the layout has no text form. */
 bool layout_look_at(struct shown *shown, const sfid_layout *layout);
 bool layout_look_at_wide(struct shown *shown, const sfid_wide_layout *layout);
-
-/* Unix milliseconds; INT64_MAX: that never comes. */
-struct layout_crossings {
-    int64_t inexact_ms; /* IDs reach 2^53 */
-    int64_t digit_ms;   /* they get the next decimal digit, or got the last one */
-    int64_t signed_ms;  /* they would reach 2^63; the layout ends */
-    unsigned digits;    /* of an ID from digit_ms on */
-};
-void layout_get_crossings(const sfid_layout *layout, int64_t now_ms,
-                          struct layout_crossings *crossings);
 
 /* Milliseconds that are left; INT64_MAX: that never comes, or has been. */
 struct layout_left {
@@ -50,5 +41,20 @@ void layout_json(const struct shown *shown);
 
 /* Lists all presets. */
 bool layout_list(enum view_format format, bool header);
+
+/* Checks a layout and whether it can generate IDs now. Returns the exit status. */
+int layout_check(const struct shown *shown, bool json, struct moment now);
+
+/* Reports how far off the end is. A layout that has ended or not begun is a fault with this
+ * status. */
+void layout_find_end(struct report *report, const struct shown *shown, struct moment now,
+                     int status);
+
+/*
+ * Reports when IDs reach 2^53 and get another digit, from a year before as a warning. all: also
+ * what is no concern of those whose IDs never reach 2^53.
+ */
+void layout_find_crossings(struct report *report, const sfid_layout *layout, struct moment now,
+                           bool all);
 
 #endif
