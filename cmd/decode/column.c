@@ -85,55 +85,45 @@ static enum csv_end read_field(char separator, const char *text, size_t len, siz
     return end;
 }
 
-/* Returns the replacement for a byte that cannot be written as it is, or NULL if it can. */
-typedef const char *escape(const struct field *field, unsigned char c);
-
-static const char *in_csv(const struct field *field, unsigned char c) {
-    return c == '"' && !field->quoted ? "\"\"" : NULL;
-}
-
-/* TSV cannot express a TAB or a line end. A space replaces each. */
-static const char *in_tsv(const struct field *field, unsigned char c) {
-    (void)field;
-    return c == '\t' || c == '\n' || c == '\r' ? " " : NULL;
-}
-
-static const char *in_json(const struct field *field, unsigned char c) {
+/*
+ * Returns what stands for a byte that cannot be written as it is, or NULL if it can. *i moves to
+ * the last byte of a character, or of two quotes that mean one.
+ */
+static const char *replacement(enum view_format format, const struct field *field, size_t *i) {
     static char code[8] = "\\u00";
-    (void)field;
-    if (c == '"' || c == '\\')
-        return c == '"' ? "\\\"" : "\\\\";
-    if (c >= 0x20)
-        return NULL;
+    const unsigned char c = (unsigned char)field->text[*i];
+    const bool quote = c == '"';
+    if (format == VIEW_CSV)
+        return quote && !field->quoted ? "\"\"" : NULL;
+    *i += quote && field->quoted;
+    /* TSV cannot express a TAB or a line end. A space replaces each. */
+    if (format == VIEW_TSV)
+        return quote ? "\"" : c == '\t' || c == '\n' || c == '\r' ? " " : NULL;
+    if (quote || c == '\\')
+        return quote ? "\\\"" : "\\\\";
+    if (c >= 0x80) {
+        /* JSON is UTF-8. Bytes in another encoding would make all of it unreadable. */
+        const size_t n = utf8_length(field->text + *i, field->len - *i);
+        *i += n > 1 ? n - 1 : 0;
+        return n > 0 ? NULL : "\\ufffd";
+    }
     code[4] = (char)('0' + (c >> 4));
     code[5] = "0123456789abcdef"[c & 15];
     return code;
 }
 
-/* JSON is UTF-8. Bytes in another encoding would make all of it unreadable. */
-static const char *in_utf8(const struct field *field, size_t *i) {
-    const size_t n = utf8_length(field->text + *i, field->len - *i);
-    *i += n > 1 ? n - 1 : 0;
-    return n > 0 ? NULL : "\\ufffd";
-}
-
 /* Writes runs of bytes, since few need a replacement. */
-static void write_escaped(const struct field *field, escape *escaped, bool single_quotes) {
+static void write_escaped(enum view_format format, const struct field *field) {
     size_t from = 0;
     for (size_t i = 0; i < field->len; i++) {
         const unsigned char c = (unsigned char)field->text[i];
-        const char *text = c < 0x20 || c == '"' || c == '\\' ? escaped(field, c)
-                           : c >= 0x80 && escaped == in_json ? in_utf8(field, &i)
-                                                             : NULL;
-        const bool doubled = single_quotes && c == '"' && field->quoted;
-        if (text == NULL && !doubled)
+        const size_t end = i;
+        const char *text =
+            c < 0x20 || c == '"' || c == '\\' || c >= 0x80 ? replacement(format, field, &i) : NULL;
+        if (text == NULL)
             continue;
-        out_bytes(field->text + from, i - from);
-        if (text)
-            out_bytes(text, strlen(text));
-        else
-            out_bytes("\"", 1);
-        i += doubled; /* skip the second quote of a pair */
+        out_bytes(field->text + from, end - from);
+        out_bytes(text, strlen(text));
         from = i + 1;
     }
     out_bytes(field->text + from, field->len - from);
@@ -151,11 +141,7 @@ static bool wants_quotes(const struct field *field) {
 static void write_field(enum view_format format, const struct field *field) {
     const bool quotes = format == VIEW_CSV && wants_quotes(field);
     out_bytes("\"", quotes);
-    write_escaped(field,
-                  format == VIEW_CSV    ? in_csv
-                  : format == VIEW_JSON ? in_json
-                                        : in_tsv,
-                  format != VIEW_CSV);
+    write_escaped(format, field);
     out_bytes("\"", quotes);
 }
 

@@ -132,11 +132,6 @@ static bool are_comparable(const struct shown *old, const struct shown *next) {
 
 /* ---- findings --------------------------------------------------------------------- */
 
-static const char *bits_text(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
-    layout_widths(shown, text);
-    return text;
-}
-
 static void find_old(struct report *report, const struct side *old) {
     char widths[LAYOUT_WIDTHS], id[SFID_WIDE_TEXT_LEN], until[DATE_ROOM];
     date_text(until, old->until.unix_ms);
@@ -149,13 +144,13 @@ static void find_old(struct report *report, const struct side *old) {
     }
     if (old->gives)
         report_fine(report, "%s: %s; until %s it gives IDs up to %s", old->shown->name,
-                    bits_text(old->shown, widths), until,
+                    layout_widths(old->shown, widths), until,
                     id_text(old, id_set_highest(&old->given), id));
     else
         report_problem(report, STATUS_GOOD,
                        "compare them the other way round, if OLD is to replace NEW",
                        "%s: %s; until %s it gives no ID: it begins at %s", old->shown->name,
-                       bits_text(old->shown, widths), until, old->shown->epoch);
+                       layout_widths(old->shown, widths), until, old->shown->epoch);
 }
 
 static void find_new(struct report *report, const struct side *next) {
@@ -168,7 +163,7 @@ static void find_new(struct report *report, const struct side *next) {
         if (next->gives)
             json_text("lowest", id_text(next, id_set_lowest(&next->given), id));
     }
-    bits_text(next->shown, widths);
+    layout_widths(next->shown, widths);
     if (!next->gives)
         report_problem(report, STATUS_CONFIG, "use a layout that lasts longer",
                        "%s: %s; from %s on it gives no ID: its ticks begin between %s and %s",

@@ -133,7 +133,7 @@ static void order_text(const struct shown *shown, char *text, size_t size) {
     }
 }
 
-void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
+const char *layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
     text[0] = '\0';
     for (int i = 0; i < shown->count; i++) {
         const size_t len = strlen(text);
@@ -141,6 +141,7 @@ void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]) {
             snprintf(text + len, LAYOUT_WIDTHS - len, "%s%s %u", len ? ", " : "",
                      shown->fields[i].name, shown->fields[i].bits);
     }
+    return text;
 }
 
 /* ---- text ---------------------------------------------------------------- */
@@ -280,9 +281,8 @@ static void list_one(const struct shown *shown, enum view_format format) {
                   shown->epoch, shown->last);
     } else {
         unit_text(&shown->layout, unit, sizeof unit);
-        layout_widths(shown, widths);
         out_print("%-11s  %-6s  %s  %s  %s\n", shown->name, unit, shown->epoch, shown->last,
-                  widths);
+                  layout_widths(shown, widths));
     }
 }
 
@@ -418,12 +418,11 @@ static void find_processes(struct report *report, const sfid_layout_facts *facts
 int layout_check(const struct shown *shown, bool json, struct moment now) {
     struct report report;
     char widths[LAYOUT_WIDTHS];
-    layout_widths(shown, widths);
     report_begin(&report, json);
     report_topic(&report, "layout");
     if (json)
         layout_json(shown);
-    report_fine(&report, "%s: bits from the top are %s", shown->name, widths);
+    report_fine(&report, "%s: bits from the top are %s", shown->name, layout_widths(shown, widths));
     report_topic(&report, "time");
     layout_find_end(&report, shown, now, STATUS_CONFIG);
     report_topic(&report, "rate");

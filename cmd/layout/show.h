@@ -31,9 +31,9 @@ struct layout_left {
 };
 void layout_time_left(const sfid_options *opt, int64_t now_ms, struct layout_left *left);
 
-/* Writes "time 36, pid 11, seq 17", from the top. */
+/* Writes "time 36, pid 11, seq 17", from the top, and returns it. */
 #define LAYOUT_WIDTHS 160
-void layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]);
+const char *layout_widths(const struct shown *shown, char text[LAYOUT_WIDTHS]);
 
 /* Write the layout as text, and as members of an open JSON object. */
 void layout_text(const struct shown *shown);

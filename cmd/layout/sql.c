@@ -316,7 +316,7 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
     const struct sql sql = {shown, dialect, id, json};
     const bool old =
         !shown->wide && shown->layout.epoch_ms < 0 && sql_form(dialect, FORM_OLD_TIME) != NULL;
-    char ms[SQL_ROOM], text[SQL_ROOM];
+    char ms[SQL_ROOM], time[SQL_ROOM], text[SQL_ROOM];
     if (shown->wide)
         hex_fields(&sql, ms, SFID_FIELD_TIME); /* since 1970 for all but awsflake */
     else
@@ -325,12 +325,12 @@ void layout_sql(const struct shown *shown, enum sql_dialect dialect, const char 
         json_open(NULL, '{');
     if (sql_form(dialect, FORM_NOTE))
         put_expression(&sql, "note", sql_form(dialect, FORM_NOTE));
-    write_form(&sql, text, old ? FORM_OLD_TIME : FORM_TIME, (struct sql_meant){.a = ms});
-    put_expression(&sql, "time", text);
+    write_form(&sql, time, old ? FORM_OLD_TIME : FORM_TIME, (struct sql_meant){.a = ms});
+    put_expression(&sql, "time", time);
     put_expression(&sql, "unix_ms", ms);
     put_fields(&sql, SFID_FIELD_PID);
     put_fields(&sql, SFID_FIELD_SEQ);
-    write_form(&sql, text, old ? FORM_OLD_DAY : FORM_DAY, (struct sql_meant){.a = ms});
+    write_form(&sql, text, old ? FORM_OLD_DAY : FORM_DAY, (struct sql_meant){.a = ms, .c = time});
     put_expression(&sql, "day", text);
     bound(&sql, text, "moment");
     put_expression(&sql, "bound", text);

@@ -56,8 +56,7 @@ static const char *const forms[][FORMS] = {
         {
             [FORM_TICK] = "CAST($a >> $b AS SIGNED)",
             [FORM_TIME] = "TIMESTAMPADD(MICROSECOND, $a * 1000, TIMESTAMP '1970-01-01 00:00:00')",
-            [FORM_DAY] =
-                "DATE(TIMESTAMPADD(MICROSECOND, $a * 1000, TIMESTAMP '1970-01-01 00:00:00'))",
+            [FORM_DAY] = "DATE($c)",
             [FORM_MOMENT] =
                 "CEILING(TIMESTAMPDIFF(MICROSECOND, TIMESTAMP '1970-01-01 00:00:00', $a) / 1000)",
             [FORM_WHOLE] = "CAST($a AS SIGNED)",
@@ -87,7 +86,7 @@ static const char *const forms[][FORMS] = {
         {
             /* without a zone, in UTC */
             [FORM_TIME] = "make_timestamp($a * 1000)",
-            [FORM_DAY] = "CAST(make_timestamp($a * 1000) AS DATE)",
+            [FORM_DAY] = "CAST($c AS DATE)",
             [FORM_MOMENT] = "(epoch_us($a) + $n) // 1000",
             [FORM_WITHIN] = "least(greatest($a, $n), $m)",
             [FORM_QUOTIENT] = "($a // $n)",
@@ -103,7 +102,7 @@ static const char *const forms[][FORMS] = {
             [FORM_SHIFT] = "bitShiftRight($a, $b)",
             [FORM_MASK] = "bitAnd($a, $m)",
             [FORM_TIME] = "fromUnixTimestamp64Milli($a, 'UTC')",
-            [FORM_DAY] = "toDate32(fromUnixTimestamp64Milli($a, 'UTC'))",
+            [FORM_DAY] = "toDate32($c)",
             [FORM_MOMENT] = "intDiv(toUnixTimestamp64Micro(toDateTime64($a, 6, 'UTC')) + $n, 1000)",
             [FORM_WITHIN] = "least(greatest($a, toInt64($n)), toInt64($m))",
             [FORM_QUOTIENT] = "intDiv($a, $n)",
@@ -120,7 +119,7 @@ static const char *const forms[][FORMS] = {
         {
             [FORM_NOTE] = "/* from the documents of BigQuery; not tested on a server */",
             [FORM_TIME] = "TIMESTAMP_MILLIS($a)",
-            [FORM_DAY] = "DATE(TIMESTAMP_MILLIS($a))",
+            [FORM_DAY] = "DATE($c)",
             [FORM_MOMENT] = "DIV((UNIX_MICROS($a) + $n), 1000)",
             [FORM_QUOTIENT] = "DIV($a, $n)",
         },
@@ -131,7 +130,7 @@ static const char *const forms[][FORMS] = {
             [FORM_SHIFT] = "BITSHIFTRIGHT($a, $b)",
             [FORM_MASK] = "BITAND($a, $m)",
             [FORM_TIME] = "TO_TIMESTAMP_NTZ($a, 3)",
-            [FORM_DAY] = "TO_DATE(TO_TIMESTAMP_NTZ($a, 3))",
+            [FORM_DAY] = "TO_DATE($c)",
             [FORM_MOMENT] = "(((DATE_PART(EPOCH_MICROSECOND, $a) + $n) - "
                             "MOD((DATE_PART(EPOCH_MICROSECOND, $a) + $n), 1000)) / 1000)",
             [FORM_QUOTIENT] = "(($a - MOD($a, $n)) / $n)",
@@ -141,9 +140,7 @@ static const char *const forms[][FORMS] = {
             [FORM_NOTE] = "/* from the documents of Redshift; not tested on a server */",
             [FORM_TIME] =
                 "DATEADD(ms, CAST($a % 86400000 AS int), DATEADD(day, CAST($a / 86400000 AS int), TIMESTAMP '1970-01-01 00:00:00'))",
-            [FORM_DAY] =
-                "CAST(DATEADD(ms, CAST($a % 86400000 AS int), DATEADD(day, CAST($a / 86400000 AS int), TIMESTAMP '1970-01-01 00:00:00')) AS "
-                "date)",
+            [FORM_DAY] = "CAST($c AS date)",
             [FORM_MOMENT] =
                 "((DATEDIFF(microsecond, TIMESTAMP '1970-01-01 00:00:00', $a) + $n) / 1000)",
         },
@@ -157,9 +154,7 @@ static const char *const forms[][FORMS] = {
             [FORM_TIME] =
                 "DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CONVERT("
                 "datetime2(3), '1970-01-01T00:00:00', 126)))",
-            [FORM_DAY] =
-                "CAST(DATEADD(MILLISECOND, CAST($a % 86400000 AS int), DATEADD(DAY, CAST($a / 86400000 AS int), CONVERT("
-                "datetime2(3), '1970-01-01T00:00:00', 126))) AS date)",
+            [FORM_DAY] = "CAST($c AS date)",
             [FORM_MOMENT] =
                 "((DATEDIFF_BIG(MICROSECOND, CONVERT(datetime2(6), '1970-01-01T00:00:00', 126), $a) + $n) / CAST(1000 AS bigint))",
             [FORM_WITHIN] = "CASE WHEN $a < $n THEN $n WHEN $a > $m THEN $m ELSE $a END",

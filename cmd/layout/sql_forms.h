@@ -26,7 +26,7 @@ enum sql_form {
     FORM_SHIFT,    /* the same, for a mask */
     FORM_MASK,     /* $a modulo $n, a power of 2; $m is $n - 1 */
     FORM_TIME,     /* of $a milliseconds */
-    FORM_DAY,      /* likewise */
+    FORM_DAY,      /* likewise; $c is the time */
     FORM_OLD_TIME, /* of $a milliseconds that may be before 1970, where that differs */
     FORM_OLD_DAY,  /* likewise */
     FORM_MOMENT,   /* Unix milliseconds of a time, rounded up by adding $n to microseconds */

@@ -63,19 +63,20 @@ static struct given look_at_text(const struct reader *reader, const char *text, 
     return given;
 }
 
-static bool is_id(const struct reader *reader, const struct given *given, sfid_wide *id) {
+/* Returns 0 or an SFID_E… code. *at: where the text goes wrong; at may be NULL. */
+static int parse_given(const struct reader *reader, const struct given *given, sfid_wide *id,
+                       size_t *at) {
     int64_t narrow;
     if (reader->wide)
-        return sfid_wide_from_text(given->form, given->digits, given->count, id, NULL) == 0;
-    if (sfid_from_text(given->form, given->digits, given->count, &narrow) < 0)
-        return false;
+        return sfid_wide_from_text(given->form, given->digits, given->count, id, at);
+    const int code = sfid_from_text_at(given->form, given->digits, given->count, &narrow, at);
     *id = (sfid_wide){0, (uint64_t)narrow};
-    return true;
+    return code;
 }
 
 bool reader_read(const struct reader *reader, const char *text, size_t len, sfid_wide *id) {
     const struct given given = look_at_text(reader, text, len);
-    return is_id(reader, &given, id);
+    return parse_given(reader, &given, id, NULL) == 0;
 }
 
 /* ---- errors -------------------------------------------------------------- */
@@ -93,20 +94,14 @@ static void wanted(const struct reader *reader, sfid_form form, char *text, size
                  forms[form].digit);
 }
 
-static int find_wrong(const struct reader *reader, const struct given *given, size_t *at) {
-    sfid_wide id;
-    int64_t narrow;
-    return reader->wide ? sfid_wide_from_text(given->form, given->digits, given->count, &id, at)
-                        : sfid_from_text_at(given->form, given->digits, given->count, &narrow, at);
-}
-
 void reader_explain(const struct reader *reader, const char *text, size_t len,
                     char why[READER_WHY]) {
     const struct given given = look_at_text(reader, text, len);
     char right[80];
+    sfid_wide id;
     size_t at = 0;
     wanted(reader, given.form, right, sizeof right);
-    const int code = find_wrong(reader, &given, &at);
+    const int code = parse_given(reader, &given, &id, &at);
     if (len == 0)
         snprintf(why, READER_WHY, "is empty; expected %s", right);
     else if (given.form == SFID_BYTES)
