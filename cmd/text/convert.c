@@ -7,6 +7,7 @@
 #include "io/out.h"
 #include "io/say.h"
 #include "text/hint.h"
+#include "text/ids.h"
 #include "text/reader.h"
 
 #include <errno.h>
@@ -74,7 +75,7 @@ static void convert_text(struct convert *convert, const char *unit, uint64_t num
         return;
     }
     char *p = out_room(SFID_WIDE_TEXT_LEN + 1);
-    p += write_id(convert, id, p); /* cannot fail: read_convert() has tried the width */
+    p += write_id(convert, id, p); /* cannot fail: read_width() has tried the width */
     if (convert->to != SFID_BYTES)
         *p++ = '\n';
     out_until(p);
@@ -99,25 +100,6 @@ static void convert_input(struct convert *convert) {
     }
 }
 
-static bool read_width(const struct args *args, struct convert *convert) {
-    char room[SFID_WIDE_TEXT_LEN];
-    uint64_t width = 0;
-    if (!args_number(args, WIDTH, 64, &width))
-        return false;
-    convert->width = (unsigned)width;
-    if (write_id(convert, (sfid_wide){0, 0}, room) >= 0)
-        return true;
-    while (convert->width > 0 && write_id(convert, (sfid_wide){0, 0}, room) < 0)
-        convert->width--;
-    if (convert->width > 0)
-        say("%s: IDs in %s have at most %u digits, not %s", args->label[WIDTH], args->value[TO],
-            convert->width, args->value[WIDTH]);
-    else
-        say("%s: IDs in %s have no digits to add; leave it out", args->label[WIDTH],
-            args->value[TO]);
-    return false;
-}
-
 static bool read_convert(const struct args *args, struct convert *convert) {
     const int to = args_choice(args, TO, id_forms), from = args_choice(args, FROM, id_forms);
     if (to < 0 || from < 0)
@@ -125,7 +107,7 @@ static bool read_convert(const struct args *args, struct convert *convert) {
     convert->to = (sfid_form)to;
     reader_begin(&convert->reader, (sfid_form)from,
                  args->value[WIDE] || to == SFID_UUID || from == SFID_UUID);
-    return read_width(args, convert);
+    return read_width(args, WIDTH, args->value[TO], to, convert->reader.wide, &convert->width);
 }
 
 static int run_convert(const struct args *args) {

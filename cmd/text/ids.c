@@ -24,37 +24,47 @@ static int usual(const struct view *view) {
 }
 
 /* True if IDs can be written with so many digits. */
-static bool has_width(const struct ids *ids, unsigned width) {
+static bool has_width(int form, bool wide, unsigned width) {
     char room[SFID_WIDE_TEXT_LEN];
-    const sfid_form form = ids->format == JSON ? ids->view.form : forms[ids->format];
-    if (ids->view.wide)
-        return sfid_wide_to_text(form, (sfid_wide){0, 0}, width, room, sizeof room) >= 0;
-    return ids->format != JSON && sfid_to_text_padded(form, 0, width, room, sizeof room) >= 0;
+    if (form == NO_FORM)
+        return false;
+    return (wide ? sfid_wide_to_text((sfid_form)form, (sfid_wide){0, 0}, width, room, sizeof room)
+                 : sfid_to_text_padded((sfid_form)form, 0, width, room, sizeof room)) >= 0;
 }
 
-static bool read_width(struct ids *ids, const struct args *args, int length) {
+bool read_width(const struct args *args, int i, const char *name, int form, bool wide,
+                unsigned *width) {
     enum { MOST = 64 };
-    uint64_t width = 0;
-    if (args->value[length] == NULL)
-        return true;
-    if (!args_number(args, length, MOST, &width))
+    uint64_t number = 0;
+    if (!args_number(args, i, MOST, &number))
         return false;
-    ids->width = (unsigned)width;
-    if (has_width(ids, ids->width)) {
-        if (ids->view.wide && width > 0)
-            ids->view.width = ids->width; /* for JSON */
+    *width = (unsigned)number;
+    if (has_width(form, wide, *width))
         return true;
-    }
-    unsigned most = ids->width;
-    while (most > 0 && !has_width(ids, most))
+    unsigned most = *width;
+    while (most > 0 && !has_width(form, wide, most))
         most--;
     if (most > 0)
-        say("%s: IDs in %s have at most %u digits, not %s", args->label[length],
-            wide_formats[ids->format], most, args->value[length]);
+        say("%s: IDs in %s have at most %u digits, not %s", args->label[i], name, most,
+            args->value[i]);
     else
-        say("%s: IDs in %s have no digits to add; leave it out", args->label[length],
-            wide_formats[ids->format]);
+        say("%s: IDs in %s have no digits to add; leave it out", args->label[i], name);
     return false;
+}
+
+/* JSON of 64 bits has numbers. */
+static bool read_length(struct ids *ids, const struct args *args, int length) {
+    const bool wide = ids->view.wide;
+    const int form = ids->format != JSON ? (int)forms[ids->format]
+                     : wide              ? (int)ids->view.form
+                                         : NO_FORM;
+    if (args->value[length] == NULL)
+        return true;
+    if (!read_width(args, length, wide_formats[ids->format], form, wide, &ids->width))
+        return false;
+    if (wide && ids->width > 0)
+        ids->view.width = ids->width; /* for JSON */
+    return true;
 }
 
 bool ids_read(struct ids *ids, const struct args *args, int format, int length,
@@ -65,7 +75,7 @@ bool ids_read(struct ids *ids, const struct args *args, int format, int length,
         ids->format = usual(&ids->view);
         ids->width = ids->view.width;
     }
-    return ids->format >= 0 && read_width(ids, args, length);
+    return ids->format >= 0 && read_length(ids, args, length);
 }
 
 /* Bytes have a fixed length and no line ends, since a newline may be part of an ID. */

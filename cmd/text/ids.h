@@ -10,6 +10,12 @@
 #define ID_FORMATS "dec|hex|base62|base32|base58|bytes|json"
 #define ID_FORMATS_WIDE ID_FORMATS "|uuid"
 
+/* Reads the least number of digits of IDs in a form, or NO_FORM if these have none to add; name is
+ * that of the form. Without the option it is 0. Returns false after a message. */
+#define NO_FORM (-1)
+bool read_width(const struct args *args, int i, const char *name, int form, bool wide,
+                unsigned *width);
+
 struct ids {
     int format;     /* index into the formats */
     unsigned width; /* least number of digits; 0: that of the form or layout */
