@@ -282,28 +282,25 @@ static sfid *open_generator(const sfid_layout *layout, sfid_exhaustion exhaustio
     return NULL;
 }
 
+static void measure(struct bench *b, enum way way, unsigned threads, uint64_t seconds) {
+    b->way = way;
+    b->threads = threads;
+    tell(b, cost_ns(b, seconds));
+}
+
 static void measure_costs(struct bench *b, unsigned threads, uint64_t seconds) {
-    for (int way = 0; way < WAYS && out_good(); way++) {
-        b->way = (enum way)way;
-        b->threads = 1;
-        tell(b, cost_ns(b, seconds));
-    }
-    for (int way = WAY_NEXT; way < WAYS && threads > 1 && out_good(); way++) {
-        b->way = (enum way)way;
-        b->threads = threads;
-        tell(b, cost_ns(b, seconds));
-    }
+    for (int way = 0; way < WAYS && out_good(); way++)
+        measure(b, (enum way)way, 1, seconds);
+    for (int way = WAY_NEXT; way < WAYS && threads > 1 && out_good(); way++)
+        measure(b, (enum way)way, threads, seconds);
 }
 
 /* Threads that share the generator's word, and as many with a lane each. */
 static void measure_lanes(struct bench *b, unsigned threads, uint64_t seconds) {
     static const enum way ways[] = {WAY_NEXT, WAY_LANE};
     for (unsigned n = 1; n <= threads; n = n < threads && 2 * n > threads ? threads : 2 * n)
-        for (size_t i = 0; i < sizeof ways / sizeof ways[0] && out_good(); i++) {
-            b->way = ways[i];
-            b->threads = n;
-            tell(b, cost_ns(b, seconds));
-        }
+        for (size_t i = 0; i < COUNT_OF(ways) && out_good(); i++)
+            measure(b, ways[i], n, seconds);
 }
 
 static int run_bench(const struct args *args) {

@@ -188,17 +188,18 @@ void view_begin(struct view *view, const struct any_layout *any, enum view_forma
 
 bool view_take(const struct view *view, sfid_wide id, struct taken *taken) {
     sfid_parts parts;
+    int code;
     if (view->wide) {
         sfid_wide_parts wide;
-        if (sfid_wide_parse(&view->wide_layout, id, &wide) < 0)
-            return false;
-        *taken = (struct taken){id, wide.tick, wide.pid, wide.seq, wide.random, wide.unix_ms};
-        return true;
+        code = sfid_wide_parse(&view->wide_layout, id, &wide);
+        if (code == 0)
+            *taken = (struct taken){id, wide.tick, wide.pid, wide.seq, wide.random, wide.unix_ms};
+        return code == 0;
     }
-    if (sfid_inline_parse(&view->layout, (int64_t)id.low, &parts) < 0)
-        return false;
-    *taken = (struct taken){id, parts.tick, parts.pid, parts.seq, 0, parts.unix_ms};
-    return true;
+    code = sfid_inline_parse(&view->layout, (int64_t)id.low, &parts);
+    if (code == 0)
+        *taken = (struct taken){id, parts.tick, parts.pid, parts.seq, 0, parts.unix_ms};
+    return code == 0;
 }
 
 static int64_t ms_since(int64_t unix_ms, clockid_t clock) {

@@ -22,8 +22,6 @@ static bool is_by_mac(const struct any_layout *any) {
     return host_is_named(any) && any->wide_layout.kind != SFID_AWSFLAKE;
 }
 
-static const char *label(const struct args *args, int i) { return args->label[i]; }
-
 /* Returns whether the option was given; a variable may be meant for other layouts. */
 static bool is_given(const struct args *args, int i) {
     return args->value[i] && !args->from_env[i];
@@ -32,14 +30,14 @@ static bool is_given(const struct args *args, int i) {
 static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
     if (fits || !is_given(args, i))
         return true;
-    say("%s needs %s", label(args, i), whom);
+    say("%s needs %s", args->label[i], whom);
     return false;
 }
 
 static bool not_both(const struct args *args, int i, int k) {
     if (!is_given(args, i) || !is_given(args, k))
         return true;
-    say("%s and %s cannot be used together", label(args, i), label(args, k));
+    say("%s and %s cannot be used together", args->label[i], args->label[k]);
     return false;
 }
 
@@ -83,7 +81,7 @@ static bool read_mac(const char *text, uint64_t *mac) {
 }
 
 static bool no_interface(const struct args *args, int i, const char *what) {
-    say("%s: %s is not an interface with %s address", label(args, i), QUOTE(args->value[i]), what);
+    say("%s: %s is not an interface with %s address", args->label[i], QUOTE(args->value[i]), what);
     return false;
 }
 
@@ -95,7 +93,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
     } else if (args->value[at->mac] == NULL) {
         return true; /* the library finds one itself */
     } else if (!read_mac(args->value[at->mac], &mac)) {
-        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", label(args, at->mac),
+        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", args->label[at->mac],
             QUOTE(args->value[at->mac]));
         return false;
     }
@@ -107,7 +105,7 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
 
 /* A bad value of a variable is no misuse of the command. */
 static bool refuse_option(const struct args *args, int i, const char *what) {
-    say("%s: %s is not %s", label(args, i), QUOTE(args->value[i]), what);
+    say("%s: %s is not %s", args->label[i], QUOTE(args->value[i]), what);
     if (args->from_env[i])
         end_with(STATUS_CONFIG);
     return false;
