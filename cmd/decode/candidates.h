@@ -88,7 +88,4 @@ bool guess_add(struct guess *guess, const char *text, size_t len);
 /* Reads ID=TIME, and adds the ID. Returns false after a message. */
 bool guess_know(struct guess *guess, const char *text);
 
-/* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
-void guess_sort(struct sample *sample, const struct known *known, size_t knowns);
-
 #endif

@@ -445,3 +445,25 @@ size_t guess_rank(struct guess *guess, bool wide, const sfid_wide *id, size_t co
         level(guess, order, n);
     return n;
 }
+
+/* ---- the sample ------------------------------------------------------------------ */
+
+static int by_id(const void *a, const void *b) {
+    const sfid_wide x = *(const sfid_wide *)a, y = *(const sfid_wide *)b;
+    return is_below(y, x) - is_below(x, y);
+}
+
+void guess_sort(struct sample *sample, const struct known *known, size_t knowns) {
+    size_t distinct = 0;
+    if (sample->count == 0)
+        return;
+    sample->id[sample->count++] = sample->least;
+    sample->id[sample->count++] = sample->most;
+    for (size_t i = 0; i < knowns; i++)
+        sample->id[sample->count++] = (sfid_wide){0, known[i].id};
+    qsort(sample->id, sample->count, sizeof *sample->id, by_id);
+    for (size_t i = 0; i < sample->count; i++)
+        if (i == 0 || !is_same(sample->id[i], sample->id[distinct - 1]))
+            sample->id[distinct++] = sample->id[i];
+    sample->count = distinct;
+}

@@ -23,6 +23,9 @@ struct reading {
 bool guess_read(const struct guess *guess, size_t family, const sfid_wide *id, size_t count,
                 struct reading *r);
 
+/* Sorts the sample, with the IDs whose time is known, and leaves out copies. */
+void guess_sort(struct sample *sample, const struct known *known, size_t knowns);
+
 /* Judges one family by sorted IDs. */
 void guess_judge(struct guess *guess, size_t family, const sfid_wide *id, size_t count);
 
