@@ -5,38 +5,16 @@
 #include "args/args.h"
 #include "args/nearest.h"
 #include "args/store.h"
-#include "decode/decode.h"
-#include "doctor/doctor.h"
-#include "exec/exec.h"
-#include "get/get.h"
 #include "io/out.h"
 #include "io/say.h"
 #include "io/version.h"
-#include "layout/layout.h"
-#include "lease/init.h"
-#include "lease/keep.h"
-#include "lease/lease.h"
-#include "text/bench.h"
-#include "text/convert.h"
-#include "text/encode.h"
-#include "text/gen.h"
-#include "text/range.h"
-#ifdef HAVE_SERVE
-#include "serve/serve.h"
-#endif
 
 #include <stdio.h>
 #include <string.h>
 
-static const struct command command_help;
-
-static const struct command *const commands[] = {
-    &command_gen,    &command_decode, &command_encode, &command_convert, &command_range,
-    &command_layout, &command_init,   &command_lease,  &command_keep,    &command_exec,
-#ifdef HAVE_SERVE
-    &command_serve,
-#endif
-    &command_get,    &command_bench,  &command_doctor, &command_help};
+#define COMMAND_PLACE(name) &command_##name,
+static const struct command *const commands[] = {COMMAND_LIST(COMMAND_PLACE)};
+#undef COMMAND_PLACE
 
 const struct command *command_at(size_t i) { return i < COUNT_OF(commands) ? commands[i] : NULL; }
 
@@ -111,7 +89,7 @@ static int run_help(const struct args *args) {
     return STATUS_GOOD;
 }
 
-static const struct command command_help = {
+const struct command command_help = {
     .name = "help",
     .synopsis = "[COMMAND]",
     .summary = "list the commands, or describe one",

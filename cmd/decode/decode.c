@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* decode.c - sfid decode: takes IDs apart, in any kind of input. */
-#include "decode/decode.h"
-
 #include "args/args.h"
 #include "decode/candidates.h"
 #include "decode/damaged.h"

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will. */
-#include "doctor/doctor.h"
-
+/*
+ * doctor.c - sfid doctor: finds what prevents generating IDs on this host, or soon will.
+ *
+ * The doctor only reads. It takes and tries no lock, makes and writes nothing,
+ * maps nothing for writing, and keeps access times if it can. Findings give
+ * cause and cure.
+ */
 #include "args/args.h"
 #include "args/store.h"
 #include "doctor/apps.h"

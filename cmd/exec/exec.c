@@ -13,8 +13,6 @@
  * the slot are never more than a moment behind the clock.
  */
 #define _GNU_SOURCE /* execvpe */
-#include "exec/exec.h"
-
 #include "args/args.h"
 #include "args/store.h"
 #include "exec/kin.h"

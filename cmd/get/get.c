@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* get.c - sfid get: gets IDs from a service. */
-#include "get/get.h"
-
 #include "args/args.h"
 #include "get/ask.h"
 #include "io/out.h"

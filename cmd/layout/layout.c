@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* layout.c - sfid layout: lists, shows, checks and compares layouts. */
-#include "layout/layout.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "args/nearest.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* init.c - sfid init: states that no process of an app is running. */
-#include "lease/init.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "args/store.h"

@@ -7,8 +7,6 @@
  * its lease has just been renewed: a released pid of this era can be claimed at once, before any
  * other. So the spares are closed then, and leased anew when the server grants pids to all again.
  */
-#include "lease/keep.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "args/store.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* lease.c - sfid lease: lists and releases leases of an app. */
-#include "lease/lease.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "args/nearest.h"

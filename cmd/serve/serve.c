@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* serve.c - sfid serve: a daemon that hands out IDs, from its start to its end. */
-#include "serve/serve.h"
-
 #include "args/args.h"
 #include "args/store.h"
 #include "io/say.h"

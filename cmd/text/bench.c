@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* bench.c - sfid bench: measures what IDs of a layout cost here, and how many there are. */
-#include "text/bench.h"
-
 #include "args/args.h"
 #include "io/json.h"
 #include "io/out.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* convert.c - sfid convert: writes IDs in another form. */
-#include "text/convert.h"
-
 #include "args/args.h"
 #include "io/in.h"
 #include "io/out.h"

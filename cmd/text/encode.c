@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* encode.c - sfid encode: puts an ID together. */
-#include "text/encode.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "io/date.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* gen.c - sfid gen: generates IDs. */
-#include "text/gen.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "args/store.h"

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 /* range.c - sfid range: prints the lowest and highest ID of a span of time, for a query. */
-#include "text/range.h"
-
 #include "args/any_layout.h"
 #include "args/args.h"
 #include "io/date.h"
