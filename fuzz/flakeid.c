@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* flakeid.c - any bytes as frames of flakeid's protocol: each of four bytes, or refused, whatever
  * part of it has come. */
-#include "serve/flakeid.h"
+#include "serve/request.h"
 
 #include "fuzz.h"
 

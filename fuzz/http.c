@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* http.c - any bytes as heads of HTTP requests, and as queries: within the bytes, and alike
  * whatever part has come. */
-#include "serve/http.h"
+#include "serve/request.h"
 
 #include "fuzz.h"
-#include "serve/query.h"
 
 static bool inside(struct slice slice, const char *bytes, size_t size) {
     return slice.at >= bytes && slice.at + slice.len <= bytes + size;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* resp.c - any bytes as commands of Redis's protocol: within limits and within the bytes, whatever
  * part has come. */
-#include "serve/resp.h"
+#include "serve/request.h"
 
 #include "fuzz.h"
 

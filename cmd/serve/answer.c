@@ -9,9 +9,9 @@
 #include "serve/answer.h"
 
 #include "io/digits.h"
-#include "serve/http.h"
 #include "serve/http_write.h"
 #include "serve/log.h"
+#include "serve/request.h"
 #include "serve/settings.h"
 #include "serve/source.h"
 

@@ -4,7 +4,7 @@
 #define CMD_SERVE_ANSWER_H
 
 #include "serve/client.h"
-#include "serve/slice.h"
+#include "serve/request.h"
 #include "serve/state.h"
 
 /* What clients read while source_waits(). */

@@ -4,7 +4,7 @@
 #define CMD_SERVE_HTTP_WRITE_H
 
 #include "serve/client.h"
-#include "serve/slice.h"
+#include "serve/request.h"
 
 #define HEAD_ROOM 384
 #define LENGTH_NONE (-1) /* no Content-Length */

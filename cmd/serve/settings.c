@@ -5,7 +5,7 @@
 #include "args/store.h"
 #include "io/say.h"
 #include "serve/address.h"
-#include "serve/flakeid.h"
+#include "serve/request.h"
 #include "serve/state.h"
 #include "text/source.h"
 

@@ -3,7 +3,7 @@
 #ifndef CMD_SERVE_SOURCE_H
 #define CMD_SERVE_SOURCE_H
 
-#include "serve/slice.h"
+#include "serve/request.h"
 #include "text/reader.h"
 
 /* Opens it; may take the time that the options say, less what was spent of that. Returns as

@@ -3,9 +3,8 @@
 #ifndef CMD_SERVE_STATE_H
 #define CMD_SERVE_STATE_H
 
-#include "io/base.h"
+#include "serve/request.h"
 
-enum protocol { PROTOCOL_HTTP, PROTOCOL_RESP, PROTOCOL_FLAKEID, PROTOCOLS, PROTOCOL_NONE };
 enum refusal {
     REFUSED_AGAIN,
     REFUSED_LEASE,

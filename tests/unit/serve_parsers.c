@@ -1,10 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The parsers of sfid serve: what each finds in a request, cut off anywhere, and what each
  * refuses. */
-#include "serve/flakeid.h"
-#include "serve/http.h"
-#include "serve/query.h"
-#include "serve/resp.h"
+#include "serve/request.h"
 #include "support/tap.h"
 
 static bool is_slice(struct slice slice, const char *text) {

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
-/* http.c - heads of HTTP/1.0 and HTTP/1.1 requests. Strict: what two programs may read differently
- * is refused. */
-#include "serve/http.h"
+/* request.c - reads requests of HTTP/1.0 and HTTP/1.1, of Redis's protocol and of flakeid's.
+ * Strict: what two programs may read differently is refused. */
+#include "serve/request.h"
 
 #include <arpa/inet.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* What the lines of a head have said so far. */
-struct head {
-    struct http_request *request;
-    int hosts;
-    bool close, keep; /* tokens of Connection */
-};
+enum protocol protocol_of(char first) {
+    return first == '\0'                  ? PROTOCOL_FLAKEID
+           : first == '*'                 ? PROTOCOL_RESP
+           : first >= 'A' && first <= 'Z' ? PROTOCOL_HTTP
+                                          : PROTOCOL_NONE;
+}
 
 bool slice_is(struct slice slice, const char *text) {
     size_t i = 0;
@@ -24,6 +24,13 @@ bool slice_is(struct slice slice, const char *text) {
     }
     return i == slice.len && text[i] == '\0';
 }
+
+/* What the lines of a head have said so far. */
+struct head {
+    struct http_request *request;
+    int hosts;
+    bool close, keep; /* tokens of Connection */
+};
 
 /* A byte of a method or of a field's name (RFC 9110, 5.6.2). */
 static bool is_token(char c) {
@@ -41,7 +48,7 @@ static struct slice trimmed(const char *at, const char *end) {
     return (struct slice){at, (size_t)(end - at)};
 }
 
-/* ---- the request line ------------------------------------------------------ */
+/* ---- HTTP: the request line ------------------------------------------------------ */
 
 /* Removes scheme and host of an absolute target (RFC 9112, 3.2.2), and finds path and query.
  * Returns false if it has no path. */
@@ -262,4 +269,165 @@ bool host_is_local(struct slice host) {
         return inet_pton(AF_INET6, text, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
     return slice_is(name, "localhost") ||
            (inet_pton(AF_INET, text, &v4) == 1 && ntohl(v4.s_addr) >> 24 == 127);
+}
+
+/* ---- the parameters of a URL -------------------------------------------------- */
+
+static int hex(char c) {
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c |= 0x20;
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Reads the byte at p, which may be an escape. Returns it and moves p, or returns -1. */
+static int next_byte(const char **p, const char *end) {
+    const char c = *(*p)++;
+    if (c == '+')
+        return ' ';
+    if (c != '%')
+        return (unsigned char)c;
+    if (end - *p < 2 || hex((*p)[0]) < 0 || hex((*p)[1]) < 0)
+        return -1;
+    const int value = hex((*p)[0]) << 4 | hex((*p)[1]);
+    *p += 2;
+    return value;
+}
+
+/* Reads up to `stop` or the end of the parameter. name: compares with it, else writes to value.
+ * Returns false at a bad escape. */
+static bool read_part(const char **p, const char *end, const char *stops, const char *name,
+                      bool *same, char *value, size_t size, int *len) {
+    size_t n = 0;
+    *same = name != NULL;
+    while (*p < end && strchr(stops, **p) == NULL) {
+        const int byte = next_byte(p, end);
+        if (byte < 0)
+            return false;
+        if (name)
+            *same = *same && name[n] && (unsigned char)name[n] == byte, n += *same;
+        else if (n + 1 < size)
+            value[n++] = (char)byte;
+    }
+    *same = *same && name[n] == '\0';
+    *len = (int)n;
+    return true;
+}
+
+int query_find(struct slice query, const char *name, char *value, size_t size) {
+    char ignored[1];
+    const char *p = query.at, *end = query.at + query.len;
+    int found = QUERY_ABSENT;
+    while (p < end) {
+        bool same, none;
+        int len = 0, skipped;
+        if (!read_part(&p, end, "=&", name, &same, NULL, 0, &skipped))
+            return QUERY_BAD;
+        const bool wanted = same && found == QUERY_ABSENT;
+        if (wanted)
+            value[0] = '\0';
+        if (p < end && *p == '=') {
+            p++;
+            if (!read_part(&p, end, "&", NULL, &none, wanted ? value : ignored, wanted ? size : 1,
+                           &len))
+                return QUERY_BAD;
+        }
+        if (wanted) {
+            value[len] = '\0';
+            found = len;
+        }
+        p += p < end; /* the '&' */
+    }
+    return found;
+}
+
+/* ---- RESP, without inline commands -------------------------------------------- */
+
+struct reader {
+    const char *at, *end;
+    const char *fault;
+};
+
+enum { MORE = -1, FAULT = -2 };
+
+static int64_t refuse_bytes(struct reader *r, const char *fault) {
+    r->fault = fault;
+    return FAULT;
+}
+
+/* Reads a mark, a number and a line end. Returns the number (0 for -1), MORE or FAULT. */
+static int64_t read_length(struct reader *r, char mark, const char *unmarked, const char *invalid) {
+    enum { DIGITS = 9 };
+    int64_t value = 0;
+    const char *p = r->at;
+    if (p == r->end)
+        return MORE;
+    if (*p++ != mark)
+        return refuse_bytes(r, unmarked);
+    const bool negative = p < r->end && *p == '-';
+    p += negative;
+    const char *digits = p;
+    for (; p < r->end && *p >= '0' && *p <= '9'; p++) {
+        if (p - digits == DIGITS)
+            return refuse_bytes(r, invalid);
+        value = value * 10 + (*p - '0');
+    }
+    if (p == r->end)
+        return MORE;
+    if (p == digits || *p != '\r' || (negative && (mark == '$' || value != 1)))
+        return refuse_bytes(r, invalid);
+    if (++p == r->end)
+        return MORE;
+    if (*p++ != '\n')
+        return refuse_bytes(r, invalid);
+    r->at = p;
+    return negative ? 0 : value; /* *-1 is an array of none */
+}
+
+/* Reads one bulk string. Returns 0, MORE or FAULT. */
+static int64_t read_bulk(struct reader *r, struct slice *out) {
+    const int64_t len = read_length(r, '$', "expected '$'", "invalid bulk length");
+    if (len < 0)
+        return len;
+    if (len > RESP_ARG_MOST)
+        return refuse_bytes(r, "invalid bulk length: more than 1024 bytes");
+    if (r->end - r->at < len + 2) {
+        const int64_t left = r->end - r->at;
+        return left > len && r->at[len] != '\r'
+                   ? refuse_bytes(r, "a bulk string does not end in CRLF")
+                   : MORE;
+    }
+    if (memcmp(r->at + len, "\r\n", 2) != 0)
+        return refuse_bytes(r, "a bulk string does not end in CRLF");
+    *out = (struct slice){r->at, (size_t)len};
+    r->at += len + 2;
+    return 0;
+}
+
+int resp_read(const char *bytes, size_t len, struct resp_request *request) {
+    struct reader r = {bytes, bytes + (len > RESP_MOST ? RESP_MOST : len), NULL};
+    int64_t count = read_length(&r, '*', "expected '*'", "invalid multibulk length");
+    if (count > RESP_ARGS)
+        count = refuse_bytes(&r, "invalid multibulk length: more than 16 arguments");
+    request->argc = 0;
+    int64_t rc = count < 0 ? count : 0;
+    while (rc == 0 && request->argc < count)
+        if ((rc = read_bulk(&r, &request->argv[request->argc])) == 0)
+            request->argc++;
+    if (rc == MORE && len >= RESP_MOST)
+        rc = refuse_bytes(&r, "the command has more than 8192 bytes");
+    request->fault = r.fault;
+    return rc == 0 ? (int)(r.at - bytes) : rc == MORE ? 0 : -1;
+}
+
+/* ---- flakeid ------------------------------------------------------------------- */
+
+int flakeid_read(const char *bytes, size_t len, uint32_t *count) {
+    enum { SIZE = 4 };
+    if (len < SIZE)
+        return len > 0 && bytes[0] != 0 ? -1 : 0;
+    *count = 0;
+    for (int i = 0; i < SIZE; i++)
+        *count = *count << 8 | (unsigned char)bytes[i];
+    return *count > FLAKEID_MOST ? -1 : SIZE;
 }

@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* resp_serve.c - answers commands of Redis's protocol, RESP2 and RESP3. */
-#include "serve/resp_serve.h"
+/* frame_serve.c - answers commands of Redis's protocol, RESP2 and RESP3, and flakeid's frames. */
+#include "serve/frame_serve.h"
 
 #include "io/digits.h"
 #include "io/out.h"
 #include "serve/answer.h"
-#include "serve/http.h"
-#include "serve/resp.h"
+#include "serve/request.h"
 #include "serve/settings.h"
-#include "serve/slice.h"
 #include "serve/source.h"
 #include "serve/state.h"
 #include "text/reader.h"
@@ -282,4 +280,22 @@ size_t resp_serve(struct client *client, const char *bytes, size_t len) {
     client_print(client, "-ERR Protocol error: %s\r\n", request.fault);
     client->closing = client->linger = true;
     return len;
+}
+
+/* ---- flakeid ------------------------------------------------------------------------ */
+
+size_t flakeid_serve(struct client *client, const char *bytes, size_t len) {
+    uint32_t count;
+    const int used = flakeid_read(bytes, len, &count);
+    if (used == 0)
+        return 0;
+    state.requests[PROTOCOL_FLAKEID]++;
+    if (used < 0 || count > settings.max_ids) {
+        state.rejected[used < 0 && bytes[0] != 0 ? REJECTED_PARSE : REJECTED_LIMIT]++;
+        client->closing = client->linger = true;
+        return len;
+    }
+    if (count > 0) /* 0 has no answer */
+        answer_begin(client, ANSWER_FLAKEID, count, 0);
+    return (size_t)used;
 }
