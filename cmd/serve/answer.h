@@ -5,7 +5,7 @@
 
 #include "serve/client.h"
 #include "serve/request.h"
-#include "serve/state.h"
+#include "serve/settings.h"
 
 /* What clients read while source_waits(). */
 extern const char answer_waits[];

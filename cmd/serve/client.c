@@ -3,7 +3,7 @@
 #include "serve/client.h"
 
 #include "io/say.h"
-#include "serve/state.h"
+#include "serve/settings.h"
 
 #include <stdarg.h>
 #include <stdio.h>

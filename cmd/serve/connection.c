@@ -14,13 +14,11 @@
 #include "serve/frame_serve.h"
 #include "serve/http_serve.h"
 #include "serve/log.h"
-#include "serve/origin.h"
 #include "serve/queue.h"
 #include "serve/request.h"
 #include "serve/settings.h"
 #include "serve/socket.h"
 #include "serve/source.h"
-#include "serve/state.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -8,7 +8,6 @@
 #include "serve/request.h"
 #include "serve/settings.h"
 #include "serve/source.h"
-#include "serve/state.h"
 #include "text/reader.h"
 
 #include <inttypes.h>

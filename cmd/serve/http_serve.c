@@ -12,7 +12,6 @@
 #include "serve/request.h"
 #include "serve/settings.h"
 #include "serve/source.h"
-#include "serve/state.h"
 #include "text/reader.h"
 
 #include <stdio.h>

@@ -4,8 +4,8 @@
 
 #include "io/digits.h"
 #include "serve/page_html.h"
+#include "serve/settings.h"
 #include "serve/source.h"
-#include "serve/state.h"
 
 #include <stdarg.h>
 #include <stdio.h>

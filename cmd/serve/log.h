@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - lines on standard error. */
+/* log.h - what the service manager and its journal are told. */
 #ifndef CMD_SERVE_LOG_H
 #define CMD_SERVE_LOG_H
 
@@ -19,5 +19,12 @@ void log_access(const char *fmt, ...) CLI_PRINTF(1, 2);
 
 /* Says what was left out, once its 10 s are over. Called each second. */
 void log_tick(void);
+
+/* ---- messages to the service manager ---- */
+
+/* Reads $NOTIFY_SOCKET and $WATCHDOG_USEC. Returns how often WATCHDOG=1 is to be sent, in
+ * milliseconds; 0: never. */
+uint64_t notify_begin(void);
+void notify(const char *fmt, ...) CLI_PRINTF(1, 2); /* without $NOTIFY_SOCKET it does nothing */
 
 #endif

@@ -8,7 +8,6 @@
 #include "layout/show.h"
 #include "serve/settings.h"
 #include "serve/source.h"
-#include "serve/state.h"
 
 #include <dirent.h>
 #include <inttypes.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* queue.h - connections by what they wait for. */
+/* queue.h - connections by what they wait for, and by their other end. */
 #ifndef CMD_SERVE_QUEUE_H
 #define CMD_SERVE_QUEUE_H
 
-#include "io/base.h"
+#include "serve/address.h"
 
 #include <uv.h>
 
@@ -21,7 +21,7 @@ enum queue {
 
 #define DEADLINE_NONE UINT64_MAX
 
-/* Connections that share their other end (origin.h). */
+/* Connections that share their other end: of IPv4 the address, of IPv6 its first 64 bits. */
 struct origin {
     uint64_t key;
     uint32_t open, waiting; /* connections; those with a request that waits */
@@ -49,5 +49,13 @@ bool queue_is_wait(enum queue queue);
 /* Returns the connection, of this origin or (NULL) of any, that has had no request under way for
  * the longest time; NULL: there is none. */
 struct place *queue_longest_idle(const struct origin *origin);
+
+/* Counts a connection. NULL: a Unix socket, whose other end has no address, or no memory. */
+struct origin *origin_enter(const struct listen_address *from);
+void origin_leave(struct origin *origin);
+
+/* May one more request wait for IDs? Places are kept, so that a new connection always finds an idle
+ * one to replace. */
+bool origin_may_wait(const struct origin *origin);
 
 #endif

@@ -8,10 +8,8 @@
 #include "serve/http_write.h"
 #include "serve/listen.h"
 #include "serve/log.h"
-#include "serve/notify.h"
 #include "serve/settings.h"
 #include "serve/source.h"
-#include "serve/state.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.c - the options of sfid serve. */
+/* settings.c - the options of sfid serve, and the names of what it counts. */
 #include "serve/settings.h"
 
 #include "args/store.h"
 #include "io/say.h"
 #include "serve/address.h"
-#include "serve/request.h"
-#include "serve/state.h"
 #include "text/source.h"
 
 #include <stdio.h>
@@ -81,6 +79,13 @@ static const struct source_options source = {
     APP, STORE, LAYOUT, {PID, MAC, INTERFACE, REGION, IP, EC2}};
 
 struct settings settings;
+struct state state;
+
+const char *const protocol_names[] = {"http", "resp", "flakeid", NULL};
+const char *const refusal_names[] = {"again",  "lease",       "clock", "stopping",
+                                     "memory", "connections", NULL};
+const char *const rejection_names[] = {"parse",       "limit",   "timeout", "protocol",
+                                       "connections", "address", "host",    NULL};
 
 /* ---- where to listen --------------------------------------------------------- */
 

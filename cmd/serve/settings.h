@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* settings.h - the options. */
+/* settings.h - what all files here may ask: the options, and what is counted. */
 #ifndef CMD_SERVE_SETTINGS_H
 #define CMD_SERVE_SETTINGS_H
 
 #include "args/any_layout.h"
 #include "args/args.h"
+#include "serve/request.h"
 
 #define LISTEN_MOST ARGS_LIST
 enum integers { INTEGERS_AUTO, INTEGERS_ALWAYS, INTEGERS_NEVER };
@@ -28,5 +29,41 @@ extern const struct option_spec serve_options[];
 
 /* Returns STATUS_GOOD, or the status to end with, after a message. */
 int settings_read(const struct args *args);
+
+/* ---- what is counted -------------------------------------------------------- */
+
+enum refusal {
+    REFUSED_AGAIN,
+    REFUSED_LEASE,
+    REFUSED_CLOCK,
+    REFUSED_STOPPING,
+    REFUSED_MEMORY,
+    REFUSED_CONNECTIONS,
+    REFUSALS
+};
+enum rejection {
+    REJECTED_PARSE,
+    REJECTED_LIMIT,
+    REJECTED_TIMEOUT,
+    REJECTED_PROTOCOL,
+    REJECTED_CONNECTIONS,
+    REJECTED_ADDRESS,
+    REJECTED_HOST,
+    REJECTIONS
+};
+
+/* Names as in metrics and in --protocols; NULL ends each list. */
+extern const char *const protocol_names[], *const refusal_names[], *const rejection_names[];
+
+struct state {
+    uint64_t issued, waits;
+    uint64_t requests[PROTOCOLS], refused[REFUSALS], rejected[REJECTIONS];
+    /* by kind: counted in the library's thread, read in the loop's */
+    _Atomic uint64_t events[SFID_EVENT_KINDS];
+    uint64_t connections; /* open now */
+    uint64_t memory;      /* bytes of answers under way */
+    bool stopping;
+};
+extern struct state state;
 
 #endif

@@ -3,9 +3,8 @@
  * arrives. */
 #include "serve/socket.h"
 
-#include "serve/origin.h"
+#include "serve/queue.h"
 #include "serve/settings.h"
-#include "serve/state.h"
 
 #include <errno.h>
 #include <linux/sockios.h>

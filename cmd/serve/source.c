@@ -5,7 +5,6 @@
 #include "io/digits.h"
 #include "io/out.h"
 #include "serve/settings.h"
-#include "serve/state.h"
 #include "text/reader.h"
 #include "text/show.h"
 #include "text/source.h"
