@@ -2,9 +2,7 @@
 /* main.c - sfid(1): begins and ends the process. */
 #include "commands.h"
 #include "complete.h"
-#include "io/progress.h"
 #include "io/say.h"
-#include "io/signals.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -2,7 +2,6 @@
 #include "command.h"
 
 #include "io/out.h"
-#include "io/progress.h"
 #include "io/say.h"
 
 #include <stdarg.h>

@@ -10,7 +10,6 @@
 #include "decode/stats.h"
 #include "io/date.h"
 #include "io/out.h"
-#include "io/progress.h"
 #include "io/say.h"
 #include "text/hint.h"
 #include "text/reader.h"

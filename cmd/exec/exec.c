@@ -18,7 +18,6 @@
 #include "exec/kin.h"
 #include "io/date.h"
 #include "io/say.h"
-#include "io/signals.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: MIT */
-/* date.h - times as text and back. */
+/* date.h - times as text and back, in any zone. */
 #ifndef CMD_IO_DATE_H
 #define CMD_IO_DATE_H
 
-#include "io/zone.h"
+#include "io/base.h"
+
+/* The zone for all times that are shown. */
+struct zone {
+    enum { ZONE_UTC, ZONE_FIXED, ZONE_SYSTEM } kind; /* ZONE_SYSTEM: from localtime_r(3) */
+    int32_t shift;                                   /* seconds ahead of UTC, whole minutes */
+    /* ZONE_SYSTEM: the minute since 1970 that the shift is valid for */
+    int64_t minute;
+    bool known;
+};
+
+/* Reads "utc", "local", "+HH:MM" or a zone name. Returns NULL, or what is wrong, to follow the text
+ * in a message. */
+const char *zone_begin(struct zone *zone, const char *text);
 
 /* In milliseconds; a year on the average of the calendar. */
 #define SECOND INT64_C(1000)

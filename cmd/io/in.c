@@ -3,7 +3,7 @@
 #include "io/in.h"
 
 #include "io/out.h"
-#include "io/progress.h"
+#include "io/say.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* say.c - messages, exit statuses, and the end of the output. */
+/* say.c - messages and progress on standard error, exit statuses, and the end of the output. */
 #include "io/say.h"
 
+#include "io/date.h"
 #include "io/out.h"
-#include "io/progress.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int status_of(int code) {
@@ -26,6 +30,8 @@ int status_of(int code) {
     /* clang-format on */
     return code <= SFID_OK && code > -(int)sizeof statuses ? statuses[-code] : STATUS_INTERNAL;
 }
+
+/* ---- messages ------------------------------------------------------------------ */
 
 static void write_error(const char *text, size_t len) {
     while (len > 0) {
@@ -90,6 +96,89 @@ struct quoted quote(const char *text, size_t whole) {
         memcpy(p, "'...", 5);
     return q;
 }
+
+/* ---- progress ------------------------------------------------------------------ */
+
+/*
+ * Progress uses the terminal's last line, and is wiped before anything else is
+ * written there. There is none if standard output is a pipe: its reader may be
+ * a pager on the same terminal.
+ */
+#define FIRST_MS 1000 /* shorter runs show no progress */
+#define EVERY_MS 200
+
+static struct {
+    bool begun, wanted, shown, silent;
+    int64_t begin, next; /* ms */
+    uint64_t size;       /* of the input; 0: unknown */
+} meter;
+
+/* If output goes to a terminal it shows the progress itself, unless it comes only at the end. */
+static bool is_wanted(int fd) {
+    struct stat st;
+    if (!isatty(STDERR_FILENO) || isatty(fd) || fstat(STDOUT_FILENO, &st) < 0 ||
+        S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
+        return false;
+    return meter.silent || !isatty(STDOUT_FILENO);
+}
+
+static void begin_progress(int fd) {
+    struct stat st;
+    const off_t at = lseek(fd, 0, SEEK_CUR);
+    meter.begun = true;
+    meter.wanted = is_wanted(fd);
+    if (!meter.wanted)
+        return;
+    meter.begin = monotonic_ms();
+    meter.next = meter.begin + FIRST_MS;
+    if (at >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > at)
+        meter.size = (uint64_t)(st.st_size - at);
+}
+
+static void write_terminal(const char *text) {
+    if (write(STDERR_FILENO, text, strlen(text)) < 0)
+        meter.wanted = false; /* the terminal is gone */
+}
+
+static void show_progress(uint64_t lines, uint64_t bytes, int64_t now) {
+    char line[120], part[24] = "";
+    const uint64_t rate = lines * 1000 / (uint64_t)(now - meter.begin);
+    if (meter.size > 0)
+        snprintf(part, sizeof part, ", %" PRIu64 " %%",
+                 bytes < meter.size ? bytes * 100 / meter.size : 100);
+    snprintf(line, sizeof line, "\r%" PRIu64 " lines%s, %" PRIu64 " a second\033[K", lines, part,
+             rate);
+    write_terminal(line);
+    meter.shown = true;
+}
+
+void progress_silent(void) { meter.silent = true; }
+
+void progress(int fd, uint64_t lines, uint64_t bytes) {
+    if (!meter.begun)
+        begin_progress(fd);
+    if (!meter.wanted)
+        return;
+    const int64_t now = monotonic_ms();
+    if (now < meter.next)
+        return;
+    meter.next = now + EVERY_MS;
+    show_progress(lines, bytes, now);
+}
+
+void progress_clear(void) {
+    if (meter.shown)
+        write_terminal("\r\033[K");
+    meter.shown = false;
+}
+
+/* ---- the begin and the end ------------------------------------------------------ */
+
+static void (*broken_pipe)(int) = SIG_DFL; /* the action when this program began */
+
+void signals_begin(void) { broken_pipe = signal(SIGPIPE, SIG_IGN); }
+
+void signals_restore(void) { signal(SIGPIPE, broken_pipe); }
 
 static int instead = STATUS_USAGE;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* say.h - messages, exit statuses, and the end of the output. */
+/* say.h - messages and progress on standard error, exit statuses, and the end of the output. */
 #ifndef CMD_IO_SAY_H
 #define CMD_IO_SAY_H
 
@@ -47,6 +47,25 @@ struct quoted {
 };
 struct quoted quote(const char *text, size_t len);
 #define QUOTE(what) (quote((what), strlen(what)).text)
+
+/* ---- progress through long input, on a terminal ------------------------------- */
+
+/* Called now and then while fd is read, with the lines and bytes so far. */
+void progress(int fd, uint64_t lines, uint64_t bytes);
+
+/* Shows progress even if output goes to a terminal, because output comes only at the end. */
+void progress_silent(void);
+
+/* Call this before anything else is written to a terminal. */
+void progress_clear(void);
+
+/* ---- the begin and the end ---------------------------------------------------- */
+
+/* Call this first: if the reader is gone, write(2) then fails instead of ending this process. */
+void signals_begin(void);
+
+/* Call this before another program is run. It restores the signals that this process was given. */
+void signals_restore(void);
 
 /* Flushes and closes standard output. Returns status (but see end_with()), or STATUS_IO with a
  * message if output was lost. */
