@@ -3,7 +3,6 @@
 #include "commands.h"
 
 #include "args/args.h"
-#include "args/nearest.h"
 #include "args/store.h"
 #include "io/out.h"
 #include "io/say.h"
@@ -45,9 +44,7 @@ static int command_unknown(const char *name) {
         say("serve: this build has none, since libuv was not there; build it with libuv1-dev installed");
         return STATUS_CONFIG;
     }
-    const char *near = nearest(name, command_name);
-    say("unknown command %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "", near ? near : "",
-        near ? "'?" : "");
+    say_unknown("unknown command", name, command_name);
     return usage_all();
 }
 

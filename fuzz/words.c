@@ -3,8 +3,6 @@
  * first byte says which. */
 #include "args/args.h"
 
-#include "args/layout_fault.h"
-#include "args/nearest.h"
 #include "command.h"
 #include "io/digits.h"
 #include "io/say.h"

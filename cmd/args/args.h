@@ -26,6 +26,14 @@ struct command {
     int (*run)(const struct args *args);
 };
 
+/* Returns the name nearest to a misspelt one, or NULL if none is near. next(i) lists the names,
+ * then returns NULL. */
+const char *nearest(const char *text, const char *(*next)(size_t i));
+
+/* Says that `name` is an unknown one of what there is, such as "unknown command", and what it may
+ * be meant for. */
+void say_unknown(const char *what, const char *name, const char *(*next)(size_t i));
+
 /* Prints the usage line of a command on standard error. Returns STATUS_USAGE. */
 int usage(const struct command *command);
 
@@ -96,5 +104,8 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout);
  * presets, and returns false. */
 bool read_layout(const char *label, const char *text, const char *(*preset)(size_t i),
                  sfid_layout *layout);
+
+/* Returns what is wrong with an invalid layout of numbers. The answer may lie in `room`. */
+const char *layout_fault(const char *text, char *room, size_t size);
 
 #endif

@@ -2,7 +2,6 @@
 /* layout.c - sfid layout: lists, shows, checks and compares layouts. */
 #include "args/any_layout.h"
 #include "args/args.h"
-#include "args/nearest.h"
 #include "io/date.h"
 #include "io/json.h"
 #include "io/out.h"
@@ -181,9 +180,7 @@ static int run_layout(const struct args *args) {
     const char *name = args->operand_count > 0 ? args->operands[0] : "list";
     const size_t i = find_action(name);
     if (i == COUNT_OF(actions)) {
-        const char *near = nearest(name, action_name);
-        say("layout: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "",
-            near ? near : "", near ? "'?" : "");
+        say_unknown("layout: unknown action", name, action_name);
         return usage(args->command);
     }
     if (args->operand_count > actions[i].operands) {

@@ -2,7 +2,6 @@
 /* lease.c - sfid lease: lists and releases leases of an app. */
 #include "args/any_layout.h"
 #include "args/args.h"
-#include "args/nearest.h"
 #include "args/store.h"
 #include "io/say.h"
 #include "lease/ls.h"
@@ -36,13 +35,6 @@ static const struct {
 
 static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? actions[i].name : NULL; }
 
-static int unknown_action(const struct args *args, const char *name) {
-    const char *near = nearest(name, action_name);
-    say("lease: unknown action %s%s%s%s", QUOTE(name), near ? ", did you mean '" : "",
-        near ? near : "", near ? "'?" : "");
-    return usage(args->command);
-}
-
 static int run_lease(const struct args *args) {
     static const int needed[] = {LEASE_APP, LEASE_STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
@@ -54,8 +46,10 @@ static int run_lease(const struct args *args) {
     }
     while (i < COUNT_OF(actions) && strcmp(args->operands[0], actions[i].name) != 0)
         i++;
-    if (i == COUNT_OF(actions))
-        return unknown_action(args, args->operands[0]);
+    if (i == COUNT_OF(actions)) {
+        say_unknown("lease: unknown action", args->operands[0], action_name);
+        return usage(args->command);
+    }
     if (args->operand_count > actions[i].operands) {
         say("lease %s: unexpected argument %s", actions[i].name,
             QUOTE(args->operands[actions[i].operands]));
