@@ -177,6 +177,12 @@ void date_text(char text[DATE_ROOM], int64_t unix_ms) {
     memcpy(text, room, DATE_ROOM);
 }
 
+struct dated dated(int64_t unix_ms) {
+    struct dated date;
+    date_text(date.text, unix_ms);
+    return date;
+}
+
 /* ---- reading ------------------------------------------------------------- */
 
 static const char no_form[] =

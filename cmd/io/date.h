@@ -39,6 +39,13 @@ struct date {
 char *put_date(struct date *cache, char *p, int64_t unix_ms);
 void date_text(char text[DATE_ROOM], int64_t unix_ms);
 
+/* The text of a time in a message; it lasts as long as the call that DATED() stands in. */
+struct dated {
+    char text[DATE_ROOM];
+};
+struct dated dated(int64_t unix_ms);
+#define DATED(unix_ms) (dated(unix_ms).text)
+
 /* Writes YYYY-MM-DD of the last time written; with hour, YYYY-MM-DDTHH. */
 char *put_partition(const struct date *cache, char *p, bool hour);
 

@@ -2,9 +2,11 @@
 /* json.c - writes JSON piece by piece. text/show.c has a faster writer, for IDs. */
 #include "io/json.h"
 
+#include "io/date.h"
 #include "io/out.h"
 
 #include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 
 static bool follows; /* a value of the same object or list precedes */
@@ -94,4 +96,13 @@ void json_uint(const char *key, uint64_t value) {
 void json_bool(const char *key, bool value) {
     begin_value(key);
     out_print(value ? "true" : "false");
+}
+
+void json_time(const char *key, int64_t unix_ms) {
+    char number[40];
+    if (unix_ms < 0)
+        return;
+    snprintf(number, sizeof number, "%s_unix_ms", key);
+    json_text(key, DATED(unix_ms));
+    json_int(number, unix_ms);
 }

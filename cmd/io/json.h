@@ -19,4 +19,7 @@ void json_int(const char *key, int64_t value);
 void json_uint(const char *key, uint64_t value);
 void json_bool(const char *key, bool value);
 
+/* Writes KEY as RFC 3339, and KEY_unix_ms; nothing of a time that is not known, below 0. */
+void json_time(const char *key, int64_t unix_ms);
+
 #endif

@@ -70,6 +70,13 @@ void remark(const char *text) {
         say("%s", text);
 }
 
+bool agreed(const char *question) {
+    char answer[16];
+    out_print("%s", question);
+    out_flush();
+    return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+}
+
 /* Returns how much of a text may be shown: of a URL only the scheme. */
 static size_t open_part(const char *text, size_t len) {
     for (size_t i = 0; i + 3 <= len; i++)

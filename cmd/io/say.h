@@ -36,6 +36,9 @@ void say(const char *fmt, ...) CLI_PRINTF(1, 2);
 /* As say(), but only if standard error is a terminal: for people who type a command. */
 void remark(const char *text);
 
+/* Asks a question, as output, and reads the answer from standard input. */
+bool agreed(const char *question);
+
 /*
  * Quotes untrusted text for a message. Long text is cut, and bytes that are not
  * printable ASCII become \xNN, so that they cannot control a terminal. Of a URL

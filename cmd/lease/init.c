@@ -8,7 +8,6 @@
 #include "io/say.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -37,18 +36,16 @@ static const struct option_spec options[] = {
 
 /* Prints the app's state before. */
 static void show_state(const sfid_app_info *found) {
-    char open[DATE_ROOM];
-    if (found->state == SFID_APP_UNKNOWN) {
+    if (found->state == SFID_APP_UNKNOWN)
         out_print("found     the server does not know the app\n");
-    } else if (found->state == SFID_APP_FORGOTTEN) {
+    else if (found->state == SFID_APP_FORGOTTEN)
         out_print(
             "found     the server's records were from before a restart or failover, and are discarded now\n");
-    } else if (found->open_unix_ms <= found->server_unix_ms) {
+    else if (found->open_unix_ms <= found->server_unix_ms)
         out_print("found     the server already granted pids\n");
-    } else {
-        date_text(open, found->open_unix_ms);
-        out_print("found     pids without a record would have been granted from %s on\n", open);
-    }
+    else
+        out_print("found     pids without a record would have been granted from %s on\n",
+                  DATED(found->open_unix_ms));
 }
 
 static void show_pids(const sfid_app_info *found) {
@@ -116,19 +113,16 @@ static void show_plan(const sfid_options *opt, const sfid_app_info *found) {
 
 static int show_upgraded(const sfid_options *opt) {
     sfid_app_info now;
-    char open[DATE_ROOM];
     const int status = app_look(opt, &now);
     if (status != STATUS_GOOD)
         return status;
-    if (now.open_unix_ms <= now.server_unix_ms) {
+    if (now.open_unix_ms <= now.server_unix_ms)
         out_print("done      pids are granted from now on, by the rules of this version\n");
-        return STATUS_GOOD;
-    }
-    date_text(open, now.open_unix_ms);
-    out_print(
-        "done      pids are granted from %s on, by the rules of this version: the server had\n"
-        "          forgotten holders before\n",
-        open);
+    else
+        out_print(
+            "done      pids are granted from %s on, by the rules of this version: the server had\n"
+            "          forgotten holders before\n",
+            DATED(now.open_unix_ms));
     return STATUS_GOOD;
 }
 
@@ -159,7 +153,6 @@ static int upgrade(const sfid_options *opt, bool forced, bool dry) {
 static int begin_ordinal(sfid_options *opt) {
     sfid *g = NULL;
     sfid_status_info st = {.pid = -1};
-    char open[DATE_ROOM];
     opt->on_unknown = SFID_TRUST;
     const int status = app_open(&g, opt);
     if (status != STATUS_GOOD)
@@ -170,10 +163,9 @@ static int begin_ordinal(sfid_options *opt) {
         "asserted  no process with this pid runs on another host, or ended there less than a window\n"
         "          (lead_ms + max_ahead_ms) and the skew budget (%" PRIu32 " ms) ago\n",
         opt->app, st.pid, opt->skew_budget_ms);
-    if (st.ahead_ms > 0) {
-        date_text(open, moment_now().unix_ms + st.ahead_ms);
-        out_print("found     a mark up to %s; it stays\n", open);
-    }
+    if (st.ahead_ms > 0)
+        out_print("found     a mark up to %s; it stays\n",
+                  DATED(moment_now().unix_ms + st.ahead_ms));
     sfid_close(g);
     out_print("done      the pid has a mark on this host\n");
     return STATUS_GOOD;
@@ -195,28 +187,18 @@ static int64_t pid_of(const sfid_options *opt) {
 }
 
 static void show_wrong(const sfid_options *opt, int64_t pid, const sfid_mark_info *found) {
-    char until[DATE_ROOM], now[DATE_ROOM], from[DATE_ROOM];
-    date_text(until, found->until_unix_ms);
-    date_text(now, found->clock_unix_ms);
-    date_text(from, found->clock_unix_ms + found->reach_ms);
     out_print(
         "app       %s\npid       %" PRId64 "\nfound     a mark up to %s\nclock     %s\n"
         "asserted  the clock was wrong when the mark was written, and is right now. Of the IDs with this\n"
         "          pid that are dated from %s to %s none is kept,\n"
         "          or the pid is not used when that time comes\n",
-        opt->app, pid, until, now, from, until);
-}
-
-static bool agreed(void) {
-    char answer[16];
-    out_print("Lower the mark? [y/N] ");
-    out_flush();
-    return fgets(answer, sizeof answer, stdin) != NULL && (answer[0] == 'y' || answer[0] == 'Y');
+        opt->app, pid, DATED(found->until_unix_ms), DATED(found->clock_unix_ms),
+        DATED(found->clock_unix_ms + found->reach_ms), DATED(found->until_unix_ms));
 }
 
 static int lower_mark(const sfid_options *opt, bool forced) {
     sfid_mark_info info;
-    char why[SFID_WHY_LEN], until[DATE_ROOM];
+    char why[SFID_WHY_LEN];
     const int64_t pid = pid_of(opt);
     sfid_options local = *opt;
     local.pid = -1;
@@ -229,7 +211,7 @@ static int lower_mark(const sfid_options *opt, bool forced) {
             say("init: standard input is not a terminal; use --force to go ahead");
             return STATUS_USAGE;
         }
-        if (!forced && !agreed()) {
+        if (!forced && !agreed("Lower the mark? [y/N] ")) {
             say("init: nothing was changed");
             return STATUS_BAD_INPUT;
         }
@@ -240,8 +222,8 @@ static int lower_mark(const sfid_options *opt, bool forced) {
         const int status = store_failure(code, why);
         return code == SFID_EAGAIN ? STATUS_BAD_INPUT : status;
     }
-    date_text(until, info.until_unix_ms);
-    out_print("done      the mark says %s: the first ID is dated then\n", until);
+    out_print("done      the mark says %s: the first ID is dated then\n",
+              DATED(info.until_unix_ms));
     return STATUS_GOOD;
 }
 

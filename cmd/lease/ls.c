@@ -7,8 +7,6 @@
 #include "io/json.h"
 #include "io/out.h"
 #include "io/say.h"
-#include "lease/metrics.h"
-#include "lease/options.h"
 #include "lease/show.h"
 
 #include <errno.h>

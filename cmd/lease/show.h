@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* show.h - looks up and lists leases. */
+/* show.h - looks up leases, and lists them in all formats. */
 #ifndef CMD_LEASE_SHOW_H
 #define CMD_LEASE_SHOW_H
 
@@ -38,7 +38,10 @@ void leases_forget(struct leases *leases);
  * since. */
 uint64_t leases_unknown(const sfid_app_info *info);
 
-/* Lists leases in any format but Prometheus. */
+/* Lists leases in any format but Prometheus, and in that. */
 void leases_show(const struct leases *leases, int format);
+
+/* leases NULL: the server did not answer. */
+void leases_metrics(const sfid_options *opt, const struct leases *leases);
 
 #endif
