@@ -31,8 +31,7 @@ static int usage_all(void) {
         const size_t len = strlen(list);
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : "|", commands[i]->name);
     }
-    say("usage: sfid %s ..., sfid --help, sfid --version", list);
-    return STATUS_USAGE;
+    return fail(STATUS_USAGE, "usage: sfid %s ..., sfid --help, sfid --version", list);
 }
 
 static const char *command_name(size_t i) {
@@ -40,10 +39,10 @@ static const char *command_name(size_t i) {
 }
 
 static int command_unknown(const char *name) {
-    if (strcmp(name, "serve") == 0) {
-        say("serve: this build has none, since libuv was not there; build it with libuv1-dev installed");
-        return STATUS_CONFIG;
-    }
+    if (strcmp(name, "serve") == 0)
+        return fail(
+            STATUS_CONFIG,
+            "serve: this build has none, since libuv was not there; build it with libuv1-dev installed");
     say_unknown("unknown command", name, command_name);
     return usage_all();
 }
@@ -71,10 +70,9 @@ static void help_all(void) {
 static const struct option_spec options[] = {{NULL, 0, NULL, NULL, NULL}};
 
 static int run_help(const struct args *args) {
-    if (args->operand_count > 1) {
-        say("help: unexpected argument %s; name one command", QUOTE(args->operands[1]));
-        return usage(args->command);
-    }
+    if (args->operand_count > 1)
+        return misuse(args, "help: unexpected argument %s; name one command",
+                      QUOTE(args->operands[1]));
     if (args->operand_count == 0) {
         help_all();
         return STATUS_GOOD;

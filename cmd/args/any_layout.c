@@ -2,7 +2,6 @@
 /* any_layout.c - an option that takes a layout of 64 or 128 bits. */
 #include "args/any_layout.h"
 
-#include "io/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>

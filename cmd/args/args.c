@@ -10,7 +10,6 @@
 
 #include "io/digits.h"
 #include "io/out.h"
-#include "io/say.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,10 +42,9 @@ static void set_value(struct args *args, int i, const char *value, const char *l
     snprintf(args->label[i], sizeof args->label[i], "%s%s", label_head, label);
 }
 
-static int misuse(const struct args *args, const char *before, const char *option, size_t len,
-                  const char *after) {
-    say("%s: %s %s%s", args->command->name, before, quote(option, len).text, after);
-    return usage(args->command);
+static int bad_option(const struct args *args, const char *before, const char *option, size_t len,
+                      const char *after) {
+    return misuse(args, "%s: %s %s%s", args->command->name, before, quote(option, len).text, after);
 }
 
 struct cursor {
@@ -70,12 +68,12 @@ static int read_long(struct args *args, struct cursor *cursor) {
         return help_wanted(args);
     const int i = find_long(args->command, name, len);
     if (i < 0)
-        return misuse(args, "unknown option", word, len + 2, "");
+        return bad_option(args, "unknown option", word, len + 2, "");
 
     const char *spec_name = args->command->options[i].name;
     if (args->command->options[i].arg == NULL) {
         if (equals)
-            return misuse(args, "option", word, len + 2, " takes no value");
+            return bad_option(args, "option", word, len + 2, " takes no value");
         set_value(args, i, "", "--", spec_name);
     } else if (equals) {
         set_value(args, i, equals + 1, "--", spec_name);
@@ -84,7 +82,7 @@ static int read_long(struct args *args, struct cursor *cursor) {
     } else if (cursor->at < cursor->argc) {
         set_value(args, i, cursor->argv[cursor->at++], "--", spec_name);
     } else {
-        return misuse(args, "option", word, len + 2, " needs a value");
+        return bad_option(args, "option", word, len + 2, " needs a value");
     }
     return -1;
 }
@@ -98,13 +96,13 @@ static int read_letters(struct args *args, struct cursor *cursor) {
             return help_wanted(args);
         const int i = find_letter(args->command, *p);
         if (i < 0)
-            return misuse(args, "unknown option", word, strlen(word), "");
+            return bad_option(args, "unknown option", word, strlen(word), "");
         if (args->command->options[i].arg == NULL) {
             set_value(args, i, "", "-", letter);
             continue;
         }
         if (p[1] == '\0' && cursor->at == cursor->argc)
-            return misuse(args, "option", word, strlen(word), " needs a value");
+            return bad_option(args, "option", word, strlen(word), " needs a value");
         set_value(args, i, p[1] ? p + 1 : cursor->argv[cursor->at++], "-", letter);
         break;
     }
@@ -122,10 +120,8 @@ static bool read_environment(struct args *args) {
     for (int i = 0; args->command->options[i].name; i++) {
         const char *env = args->command->options[i].env;
         const char *value = env && args->value[i] == NULL ? getenv(env) : NULL;
-        if (value && !value[0]) {
-            say("$%s is set and empty; unset it, or give it a value", env);
-            return false;
-        }
+        if (value && !value[0])
+            return refuse("$%s is set and empty; unset it, or give it a value", env);
         if (value)
             set_value(args, i, value, "$", env);
     }
@@ -178,9 +174,8 @@ int args_choice(const struct args *args, int i, const char *const *names) {
 bool args_number(const struct args *args, int i, uint64_t max, uint64_t *value) {
     if (args->value[i] == NULL || read_u64(args->value[i], max, value))
         return true;
-    say("%s: %s is not a decimal number from 0 to %llu", args->label[i], QUOTE(args->value[i]),
-        (unsigned long long)max);
-    return false;
+    return refuse("%s: %s is not a decimal number from 0 to %llu", args->label[i],
+                  QUOTE(args->value[i]), (unsigned long long)max);
 }
 
 bool args_between(const struct args *args, int i, uint32_t least, uint32_t most, uint32_t *value) {
@@ -192,9 +187,8 @@ bool args_between(const struct args *args, int i, uint32_t least, uint32_t most,
         *value = (uint32_t)number;
         return true;
     }
-    say("%s: %s is not a decimal number from %lu to %lu", args->label[i], QUOTE(args->value[i]),
-        (unsigned long)least, (unsigned long)most);
-    return false;
+    return refuse("%s: %s is not a decimal number from %lu to %lu", args->label[i],
+                  QUOTE(args->value[i]), (unsigned long)least, (unsigned long)most);
 }
 
 bool is_app_name(const char *name) {
@@ -206,21 +200,18 @@ bool is_app_name(const char *name) {
 
 bool args_app(const struct args *args, int i, const char **app) {
     const char *value = args->value[i];
-    if (value && !is_app_name(value)) {
-        say("%s: %s is not an app name; use 1 to 64 of A-Z a-z 0-9 _ . { } -, with no dot first",
+    if (value && !is_app_name(value))
+        return refuse(
+            "%s: %s is not an app name; use 1 to 64 of A-Z a-z 0-9 _ . { } -, with no dot first",
             args->label[i], QUOTE(value));
-        return false;
-    }
     *app = value ? value : *app;
     return true;
 }
 
 bool args_directory(const struct args *args, int i, const char **directory) {
     const char *value = args->value[i];
-    if (value && value[0] == '\0') {
-        say("%s: '' is not a directory", args->label[i]);
-        return false;
-    }
+    if (value && value[0] == '\0')
+        return refuse("%s: '' is not a directory", args->label[i]);
     *directory = value ? value : *directory;
     return true;
 }
@@ -234,18 +225,17 @@ bool args_time(const struct args *args, int i, struct moment now, struct moment 
 
 bool args_given(const struct args *args, const int *needed, int count) {
     for (int n = 0; n < count; n++)
-        if (args->value[needed[n]] == NULL) {
-            say("%s: --%s is missing", args->command->name, args->command->options[needed[n]].name);
-            return false;
-        }
+        if (args->value[needed[n]] == NULL)
+            return refuse("%s: --%s is missing", args->command->name,
+                          args->command->options[needed[n]].name);
     return true;
 }
 
 bool args_no_operands(const struct args *args, const char *hint) {
     if (args->operand_count == 0)
         return true;
-    say("%s: unexpected argument %s%s", args->command->name, QUOTE(args->operands[0]), hint);
-    return false;
+    return refuse("%s: unexpected argument %s%s", args->command->name, QUOTE(args->operands[0]),
+                  hint);
 }
 
 /* ---- misspelt names --------------------------------------------------------- */
@@ -368,9 +358,8 @@ bool read_layout(const char *label, const char *text, const char *(*preset)(size
         return true;
     if (text[0] >= '0' && text[0] <= '9') {
         char room[120];
-        say("%s: %s is not a layout: %s", label, QUOTE(text),
-            layout_fault(text, room, sizeof room));
-        return false;
+        return refuse("%s: %s is not a layout: %s", label, QUOTE(text),
+                      layout_fault(text, room, sizeof room));
     }
     char list[400] = "";
     for (size_t i = 0; preset(i); i++) {
@@ -378,10 +367,10 @@ bool read_layout(const char *label, const char *text, const char *(*preset)(size
         snprintf(list + len, sizeof list - len, "%s%s", i == 0 ? "" : ", ", preset(i));
     }
     const char *near = nearest(text, preset);
-    say("%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms",
+    return refuse(
+        "%s: %s is not a layout%s%s%s; use a preset (%s) or TIME:PID:SEQ[/UNIT][@EPOCH_MS], such as 41:10:12/1ms",
         label, QUOTE(text), near ? " (did you mean '" : "", near ? near : "", near ? "'?)" : "",
         list);
-    return false;
 }
 
 bool args_layout(const struct args *args, int i, sfid_layout *layout) {
@@ -390,17 +379,15 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout) {
     *layout = SFID_LAYOUT_DEFAULT;
     if (text == NULL || sfid_wide_layout_parse(text, &wide) < 0)
         return text == NULL || read_layout(args->label[i], text, sfid_layout_preset, layout);
-    say("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i], QUOTE(text),
-        args->command->name);
-    return false;
+    return refuse("%s: %s has more than 64 bits; %s needs a layout of 64", args->label[i],
+                  QUOTE(text), args->command->name);
 }
 
 /* ---- usage and help, from the same table that reads the options ---- */
 
 int usage(const struct command *command) {
     say("usage: sfid %s %s", command->name, command->synopsis);
-    say("more: sfid %s --help", command->name);
-    return STATUS_USAGE;
+    return fail(STATUS_USAGE, "more: sfid %s --help", command->name);
 }
 
 static void help_option(const struct option_spec *option) {

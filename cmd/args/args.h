@@ -4,6 +4,7 @@
 #define CMD_ARGS_ARGS_H
 
 #include "io/date.h"
+#include "io/say.h"
 
 struct option_spec {
     const char *name; /* without dashes; NULL ends the list */
@@ -34,8 +35,10 @@ const char *nearest(const char *text, const char *(*next)(size_t i));
  * be meant for. */
 void say_unknown(const char *what, const char *name, const char *(*next)(size_t i));
 
-/* Prints the usage line of a command on standard error. Returns STATUS_USAGE. */
+/* Prints the usage line of a command on standard error, misuse() after a message of say(). Return
+ * STATUS_USAGE. */
 int usage(const struct command *command);
+#define misuse(args, ...) (say(__VA_ARGS__), usage((args)->command))
 
 /* Prints the full help of a command on standard output. */
 void help_command(const struct command *command);

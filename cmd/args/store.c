@@ -2,7 +2,6 @@
 /* store.c - lease options, and errors from a server. */
 #include "args/store.h"
 
-#include "io/say.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -342,11 +342,10 @@ static bool leaves_time(const struct args *args, const struct exec *e) {
     const uint32_t lasts = brief ? e->opt.short_ms : e->opt.ttl_ms;
     if (lasts >= least)
         return true;
-    say("%s: %" PRIu32 " ms is too short; use at least %" PRIu32
-        ": three times the sum of --grace-ms (%" PRIu32 ") and 1000%s",
-        brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms,
-        brief ? "; or 0, in all processes of the app" : "");
-    return false;
+    return refuse("%s: %" PRIu32 " ms is too short; use at least %" PRIu32
+                  ": three times the sum of --grace-ms (%" PRIu32 ") and 1000%s",
+                  brief ? "--short-ms" : "--ttl-ms", lasts, least, e->grace_ms,
+                  brief ? "; or 0, in all processes of the app" : "");
 }
 
 static bool read_exec(const struct args *args, struct exec *e) {
@@ -378,10 +377,8 @@ static int run_exec(const struct args *args) {
     static const int needed[] = {APP, STORE};
     /* static: an open generator is no leak */
     static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000};
-    if (args->operand_count == 0) {
-        say("exec: a command is missing");
-        return usage(args->command);
-    }
+    if (args->operand_count == 0)
+        return misuse(args, "exec: a command is missing");
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!read_exec(args, &e))

@@ -58,9 +58,8 @@ static int fail_get(const struct service *service, const struct peer *peer, int 
     char before[64] = "";
     if (done > 0)
         snprintf(before, sizeof before, "%" PRIu64 " of %" PRIu64 " IDs came; ", done, count);
-    say("%s%s%s%s: %s", before, QUOTE(service->address.host),
-        service->address.port[0] ? " port " : "", service->address.port, peer->why);
-    return status;
+    return fail(status, "%s%s%s%s: %s", before, QUOTE(service->address.host),
+                service->address.port[0] ? " port " : "", service->address.port, peer->why);
 }
 
 static int run_get(const struct args *args) {
@@ -68,20 +67,19 @@ static int run_get(const struct args *args) {
     struct service service;
     uint64_t count = 1;
     uint32_t timeout_ms = 5000;
-    if (args->operand_count != 1) {
-        say(args->operand_count == 0 ? "get: no address" : "get: unexpected argument %s",
-            args->operand_count == 0 ? "" : QUOTE(args->operands[1]));
-        return usage(args->command);
-    }
+    if (args->operand_count != 1)
+        return misuse(args,
+                      args->operand_count == 0 ? "get: no address" : "get: unexpected argument %s",
+                      args->operand_count == 0 ? "" : QUOTE(args->operands[1]));
     if (!args_number(args, COUNT, UINT64_MAX, &count) ||
         !args_between(args, TIMEOUT, 1, 3600000, &timeout_ms))
         return STATUS_USAGE;
     const struct protocol *protocol = read_service(args->operands[0], &service);
-    if (protocol == NULL) {
-        say("get: %s is not an address; use one such as http://127.0.0.1:3525, resp://[::1]:3525 or flakeid://unix:/run/sfid.sock",
+    if (protocol == NULL)
+        return fail(
+            STATUS_USAGE,
+            "get: %s is not an address; use one such as http://127.0.0.1:3525, resp://[::1]:3525 or flakeid://unix:/run/sfid.sock",
             QUOTE(args->operands[0]));
-        return STATUS_USAGE;
-    }
     for (uint64_t done = 0; done < count;) {
         const unsigned n = count - done < GET_BATCH ? (unsigned)(count - done) : GET_BATCH;
         struct peer peer;

@@ -33,6 +33,10 @@ void end_with(int status);
 /* Flushes the output, then prints a line on standard error, after "sfid: ". */
 void say(const char *fmt, ...) CLI_PRINTF(1, 2);
 
+/* As say(), for a return: false, and the status. */
+#define refuse(...) (say(__VA_ARGS__), false)
+#define fail(status, ...) (say(__VA_ARGS__), (status))
+
 /* As say(), but only if standard error is a terminal: for people who type a command. */
 void remark(const char *text);
 

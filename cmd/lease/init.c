@@ -207,14 +207,11 @@ static int lower_mark(const sfid_options *opt, bool forced) {
     int code = sfid_mark_look(&local, (uint64_t)pid, &info, why, sizeof why);
     if (code == SFID_ECLOCK) {
         show_wrong(opt, pid, &info);
-        if (!forced && !isatty(STDIN_FILENO)) {
-            say("init: standard input is not a terminal; use --force to go ahead");
-            return STATUS_USAGE;
-        }
-        if (!forced && !agreed("Lower the mark? [y/N] ")) {
-            say("init: nothing was changed");
-            return STATUS_BAD_INPUT;
-        }
+        if (!forced && !isatty(STDIN_FILENO))
+            return fail(STATUS_USAGE,
+                        "init: standard input is not a terminal; use --force to go ahead");
+        if (!forced && !agreed("Lower the mark? [y/N] "))
+            return fail(STATUS_BAD_INPUT, "init: nothing was changed");
     }
     if (code == SFID_ECLOCK || code == 0)
         code = sfid_mark_lower(&local, (uint64_t)pid, &info, why, sizeof why);

@@ -144,10 +144,8 @@ static int run_keep(const struct args *args) {
     if (!args_app(args, APP, &keep.opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !args_number(args, SPARES, SPARES_MOST, &count) || !app_options(args, RUN_DIR, &keep.opt))
         return STATUS_USAGE;
-    if (count == 0) {
-        say("--spares: 0 is not a number of pids from 1 to %d", SPARES_MOST);
-        return STATUS_USAGE;
-    }
+    if (count == 0)
+        return fail(STATUS_USAGE, "--spares: 0 is not a number of pids from 1 to %d", SPARES_MOST);
     keep.count = (size_t)count;
     keep.opt.store = args->value[STORE];
     keep.opt.on_event = hear_keep;

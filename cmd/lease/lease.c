@@ -42,9 +42,8 @@ static const char *const formats[] = {"text", "json", NULL}; /* of show and rele
 static bool read_pid(const struct args *args, const sfid_options *opt, uint64_t *pid) {
     if (read_u64(args->operands[1], option_max_pid(opt), pid))
         return true;
-    say("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0],
-        QUOTE(args->operands[1]), option_max_pid(opt));
-    return false;
+    return refuse("lease %s: %s is not a pid; expected 0 to %" PRIu64, args->operands[0],
+                  QUOTE(args->operands[1]), option_max_pid(opt));
 }
 
 /* ---- this host ------------------------------------------------------------- */
@@ -237,12 +236,10 @@ static int lease_release(const struct args *args, const sfid_options *opt) {
     const int format = args_choice(args, LEASE_FORMAT, formats);
     if (format < 0 || !read_pid(args, opt, &pid))
         return STATUS_USAGE;
-    if (!yes && (format == 1 || !isatty(STDIN_FILENO))) {
-        say("lease release: %s; use --yes to go ahead", format == 1
-                                                            ? "with --format json nothing is asked"
-                                                            : "standard input is not a terminal");
-        return STATUS_USAGE;
-    }
+    if (!yes && (format == 1 || !isatty(STDIN_FILENO)))
+        return fail(STATUS_USAGE, "lease release: %s; use --yes to go ahead",
+                    format == 1 ? "with --format json nothing is asked"
+                                : "standard input is not a terminal");
     int code = sfid_pid_look(opt, pid, &info, why, sizeof why);
     if (code < 0)
         return store_failure(code, why);
@@ -250,10 +247,8 @@ static int lease_release(const struct args *args, const sfid_options *opt) {
         (info.kind == SFID_LEASE_HELD || info.kind == SFID_LEASE_RUN_OUT ||
          info.kind == SFID_LEASE_ENDING)) {
         explain(&info);
-        if (!agreed("End the lease? [y/N] ")) {
-            say("lease release: nothing was changed");
-            return STATUS_BAD_INPUT;
-        }
+        if (!agreed("End the lease? [y/N] "))
+            return fail(STATUS_BAD_INPUT, "lease release: nothing was changed");
     }
     /* The holder that the user was shown, if any. */
     const bool held = info.there && info.holder[0] && info.kind != SFID_LEASE_FOREIGN;
@@ -276,25 +271,19 @@ static int run_lease(const struct args *args) {
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
     size_t i = 0;
-    if (args->operand_count == 0) {
-        say("lease: an action is missing; expected ls, show or release");
-        return usage(args->command);
-    }
+    if (args->operand_count == 0)
+        return misuse(args, "lease: an action is missing; expected ls, show or release");
     while (i < COUNT_OF(actions) && strcmp(args->operands[0], actions[i].name) != 0)
         i++;
     if (i == COUNT_OF(actions)) {
         say_unknown("lease: unknown action", args->operands[0], action_name);
         return usage(args->command);
     }
-    if (args->operand_count > actions[i].operands) {
-        say("lease %s: unexpected argument %s", actions[i].name,
-            QUOTE(args->operands[actions[i].operands]));
-        return usage(args->command);
-    }
-    if (args->operand_count < actions[i].operands) {
-        say("lease %s: a pid is missing", actions[i].name);
-        return usage(args->command);
-    }
+    if (args->operand_count > actions[i].operands)
+        return misuse(args, "lease %s: unexpected argument %s", actions[i].name,
+                      QUOTE(args->operands[actions[i].operands]));
+    if (args->operand_count < actions[i].operands)
+        return misuse(args, "lease %s: a pid is missing", actions[i].name);
     if (!args_given(args, needed, COUNT_OF(needed)))
         return usage(args->command);
     if (!args_app(args, LEASE_APP, &opt.app) || !args_any_layout(args, LEASE_LAYOUT, &layout) ||

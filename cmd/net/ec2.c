@@ -15,7 +15,7 @@
 #define LIMIT_MS 1000
 #define TRIES 3
 
-static bool fail(int status, const char *what, const char *why) {
+static bool fail_ec2(int status, const char *what, const char *why) {
     say("--ec2: %s%s%s", what, *why ? ": " : "", why);
     end_with(status);
     return false;
@@ -28,13 +28,13 @@ static bool find_service(struct address *address) {
     const char *disabled = getenv("AWS_EC2_METADATA_DISABLED"),
                *given = getenv("AWS_EC2_METADATA_SERVICE_ENDPOINT");
     if (disabled && strcasecmp(disabled, "true") == 0)
-        return fail(STATUS_UNREACHABLE, "$AWS_EC2_METADATA_DISABLED is true", "");
+        return fail_ec2(STATUS_UNREACHABLE, "$AWS_EC2_METADATA_DISABLED is true", "");
     const char *text = given && *given ? given : "http://169.254.169.254";
     const size_t begin = strncasecmp(text, scheme, sizeof scheme - 1) == 0 ? sizeof scheme - 1 : 0;
     const size_t len = strlen(text + begin), slash = len > 0 && text[begin + len - 1] == '/';
     if (begin > 0 && address_read(text + begin, len - slash, "80", address) && address->port[0])
         return true;
-    return fail(
+    return fail_ec2(
         STATUS_CONFIG,
         "$AWS_EC2_METADATA_SERVICE_ENDPOINT is not an address such as http://169.254.169.254", "");
 }
@@ -80,7 +80,7 @@ static bool ask(const struct address *address, const char *what, const char *mor
         if (status >= 400 && status < 500 && status != 429)
             break;
     }
-    return fail(STATUS_UNREACHABLE, "the metadata service", why);
+    return fail_ec2(STATUS_UNREACHABLE, "the metadata service", why);
 }
 
 bool ec2_ask(const char *fact, char text[EC2_FACT + 1]) {

@@ -34,28 +34,25 @@ static bool lock_is_ours(const char *lock, int fd) {
         return false;
     const size_t used = lock[0] == '/' ? 0 : strlen(whole);
     snprintf(whole + used, sizeof whole - used, "%s%s", used ? "/" : "", lock);
-    if (sfid_path_check(whole, why, sizeof why) < 0) {
-        say("%s: %s", lock, why);
-        return false;
-    }
+    if (sfid_path_check(whole, why, sizeof why) < 0)
+        return refuse("%s: %s", lock, why);
     if (fstat(fd, &st) == 0 && st.st_uid == geteuid() && (st.st_mode & (S_IWGRP | S_IWOTH)) == 0)
         return true;
-    say("%s belongs to user %u and has mode %04o: it has to belong to user %u, and nobody else may write to it; remove it, or use "
+    return refuse(
+        "%s belongs to user %u and has mode %04o: it has to belong to user %u, and nobody else may write to it; remove it, or use "
         "another path",
         lock, (unsigned)st.st_uid, (unsigned)st.st_mode & 07777, (unsigned)geteuid());
-    return false;
 }
 
 static bool lock_in_time(const char *lock, int fd) {
     const struct timespec nap = {0, NAP_MS * 1000000};
     for (const int64_t end = monotonic_ms() + LOCK_MS; flock(fd, LOCK_EX | LOCK_NB) < 0;
          nanosleep(&nap, NULL))
-        if ((errno != EWOULDBLOCK && errno != EINTR) || monotonic_ms() >= end) {
-            say("%s: %s", lock,
-                errno == EWOULDBLOCK ? "another process has had this lock for five seconds"
-                                     : strerror(errno));
-            return false;
-        }
+        if ((errno != EWOULDBLOCK && errno != EINTR) || monotonic_ms() >= end)
+            return refuse("%s: %s", lock,
+                          errno == EWOULDBLOCK
+                              ? "another process has had this lock for five seconds"
+                              : strerror(errno));
     return true;
 }
 
@@ -79,23 +76,20 @@ static int make_way(const struct listen_address *address) {
     struct stat st;
     if (lstat(path, &st) < 0)
         return STATUS_GOOD; /* bind(2) says what else is wrong */
-    if (!S_ISSOCK(st.st_mode)) {
-        say("unix:%s: the file there is not a socket; remove it, or use another path", path);
-        return STATUS_STATE;
-    }
+    if (!S_ISSOCK(st.st_mode))
+        return fail(STATUS_STATE,
+                    "unix:%s: the file there is not a socket; remove it, or use another path",
+                    path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     const int rc = fd < 0 ? -1 : connect(fd, &address->any, address->len), why = errno;
     if (fd >= 0)
         close(fd);
     if (rc < 0 && why == ECONNREFUSED && unlink(path) == 0)
         return STATUS_GOOD;
-    if (rc == 0 || why == EAGAIN || why == EPROTOTYPE) {
-        say("unix:%s: another server is listening there", path);
-        return STATUS_BUSY;
-    }
-    say("unix:%s: the socket there cannot be replaced: %s", path,
-        strerror(why == ECONNREFUSED ? errno : why));
-    return STATUS_STATE;
+    if (rc == 0 || why == EAGAIN || why == EPROTOTYPE)
+        return fail(STATUS_BUSY, "unix:%s: another server is listening there", path);
+    return fail(STATUS_STATE, "unix:%s: the socket there cannot be replaced: %s", path,
+                strerror(why == ECONNREFUSED ? errno : why));
 }
 
 static int bind_path(const struct listen_address *address, struct listener *listener) {
@@ -164,10 +158,8 @@ static int open_address(const struct listen_address *address) {
     struct listener *listener = &listeners[listener_count];
     *listener = (struct listener){
         .fd = socket(address->any.sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0)};
-    if (listener->fd < 0) {
-        say("no socket can be made: %s", strerror(errno));
-        return STATUS_CONFIG;
-    }
+    if (listener->fd < 0)
+        return fail(STATUS_CONFIG, "no socket can be made: %s", strerror(errno));
     listener_count++;
     const int status = address->any.sa_family == AF_UNIX ? bind_unix(address, listener)
                                                          : bind_tcp(address, listener);
@@ -191,8 +183,8 @@ static bool has_ipv6(void) {
 enum { PASSED_FIRST = 3 };
 
 static int refuse_passed(int fd, const char *why) {
-    say("$LISTEN_FDS: descriptor %d %s; pass stream sockets that listen", fd, why);
-    return STATUS_CONFIG;
+    return fail(STATUS_CONFIG, "$LISTEN_FDS: descriptor %d %s; pass stream sockets that listen", fd,
+                why);
 }
 
 static int take_passed(int fd) {
@@ -219,10 +211,9 @@ static int take_all_passed(void) {
     uint64_t pid = 0, count = 0;
     const char *whom = getenv("LISTEN_PID"), *many = getenv("LISTEN_FDS");
     const bool ours = whom && many && read_u64(whom, INT32_MAX, &pid) && pid == (uint64_t)getpid();
-    if (ours && !read_u64(many, LISTEN_MOST, &count)) {
-        say("$LISTEN_FDS: %s is not a number of sockets from 0 to %d", QUOTE(many), LISTEN_MOST);
-        return STATUS_CONFIG;
-    }
+    if (ours && !read_u64(many, LISTEN_MOST, &count))
+        return fail(STATUS_CONFIG, "$LISTEN_FDS: %s is not a number of sockets from 0 to %d",
+                    QUOTE(many), LISTEN_MOST);
     int status = STATUS_GOOD;
     for (int i = 0; status == STATUS_GOOD && i < (int)count; i++)
         status = take_passed(PASSED_FIRST + i);

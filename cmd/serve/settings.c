@@ -90,10 +90,8 @@ const char *const rejection_names[] = {"parse",       "limit",   "timeout", "pro
 /* ---- where to listen --------------------------------------------------------- */
 
 static bool add_address(const char *label, const char *text) {
-    if (settings.listen_count == LISTEN_MOST) {
-        say("%s: more than %d addresses", label, LISTEN_MOST);
-        return false;
-    }
+    if (settings.listen_count == LISTEN_MOST)
+        return refuse("%s: more than %d addresses", label, LISTEN_MOST);
     settings.listen[settings.listen_count++] = text;
     return true;
 }
@@ -107,10 +105,8 @@ static bool read_listen(const struct args *args) {
                 return false;
         return true;
     }
-    if (snprintf(room, sizeof room, "%s", args->value[LISTEN]) >= (int)sizeof room) {
-        say("$SFID_LISTEN: longer than %zu bytes", sizeof room - 1);
-        return false;
-    }
+    if (snprintf(room, sizeof room, "%s", args->value[LISTEN]) >= (int)sizeof room)
+        return refuse("$SFID_LISTEN: longer than %zu bytes", sizeof room - 1);
     for (char *word; (word = strtok_r(rest, " \t\n", &rest)) != NULL;)
         if (!add_address("$SFID_LISTEN", word))
             return false;
@@ -122,15 +118,14 @@ static int check_addresses(const struct args *args) {
     struct listen_address address;
     for (int i = 0; i < settings.listen_count; i++) {
         const char *wrong = listen_address_read(settings.listen[i], &address);
-        if (wrong) {
-            say("%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]), wrong);
-            return STATUS_USAGE;
-        }
-        if (!listen_address_is_local(&address) && !settings.expose) {
-            say("%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
+        if (wrong)
+            return fail(STATUS_USAGE, "%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]),
+                        wrong);
+        if (!listen_address_is_local(&address) && !settings.expose)
+            return fail(
+                STATUS_CONFIG,
+                "%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
                 args->label[LISTEN], QUOTE(settings.listen[i]));
-            return STATUS_CONFIG;
-        }
     }
     return STATUS_GOOD;
 }
@@ -144,10 +139,9 @@ static bool read_protocols(const struct args *args) {
         while (i < PROTOCOLS &&
                (strlen(protocol_names[i]) != len || memcmp(protocol_names[i], list, len) != 0))
             i++;
-        if (i == PROTOCOLS) {
-            say("--protocols: %s is not one of http, resp, flakeid", quote(list, len).text);
-            return false;
-        }
+        if (i == PROTOCOLS)
+            return refuse("--protocols: %s is not one of http, resp, flakeid",
+                          quote(list, len).text);
         settings.protocols |= 1U << i;
         list = list[len] ? list + len + 1 : NULL;
     }
@@ -161,10 +155,8 @@ static bool read_mode(const struct args *args) {
     if (text == NULL)
         return true;
     const unsigned long mode = strtoul(text, &end, 8);
-    if (text[0] < '0' || text[0] > '7' || *end || mode > MODE_MOST) {
-        say("--mode: %s is not an octal mode from 0 to 0777", QUOTE(text));
-        return false;
-    }
+    if (text[0] < '0' || text[0] > '7' || *end || mode > MODE_MOST)
+        return refuse("--mode: %s is not an octal mode from 0 to 0777", QUOTE(text));
     settings.mode = (unsigned)mode;
     return true;
 }
