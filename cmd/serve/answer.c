@@ -143,10 +143,10 @@ static void write_refusal(struct client *client, enum answer answer, enum refusa
     if (answer == ANSWER_FLAKEID) { /* the protocol has no errors */
         client->closing = client->linger = true;
     } else if (is_http(answer)) {
-        const bool head = http_read(request.at, request.len, &http) > 0;
+        if (http_read(request.at, request.len, &http) <= 0)
+            http = (struct http_request){.target = {"", 0}};
         client->keep = client->keep && why != REFUSED_STOPPING;
-        http_error(client, 503, refusals[why].code, head ? http.target : (struct slice){"", 0},
-                   true, "%s", text);
+        http_error(client, &http, 503, refusals[why].code, "%s", text);
     } else {
         client_print(client, "-%s %s\r\n",
                      strcmp(refusals[why].code, "SFID_EAGAIN") == 0 ? "TRYAGAIN" : "UNAVAILABLE",

@@ -27,7 +27,7 @@ enum found { FOUND, ABSENT, WRONG };
 static enum found refuse_value(struct client *client, const struct http_request *r,
                                const char *name, const char *value, const char *wanted) {
     state.rejected[REJECTED_PARSE]++;
-    http_error(client, 400, "SFID_EINVAL", r->target, !r->head,
+    http_error(client, r, 400, "SFID_EINVAL",
                "Failed to convert argument [%s] for value [%.64s] due to: %s", name, value, wanted);
     return WRONG;
 }
@@ -40,8 +40,7 @@ static enum found find_parameter(struct client *client, const struct http_reques
     if (len != QUERY_BAD)
         return len < least ? ABSENT : FOUND;
     state.rejected[REJECTED_PARSE]++;
-    http_error(client, 400, "SFID_EINVAL", r->target, !r->head,
-               "the query has a malformed escape; write %% as %%25");
+    http_error(client, r, 400, "SFID_EINVAL", "the query has a malformed escape; write %% as %%25");
     return WRONG;
 }
 
@@ -128,49 +127,45 @@ static void serve_decode(struct client *client, const struct http_request *r) {
     const struct slice id = {r->path.at + before, r->path.len - before};
     const char *end = source_decode(json, id, why);
     if (end)
-        http_answer(client, 200, "application/json", (struct slice){json, (size_t)(end - json)},
-                    !r->head);
+        http_answer(client, r, "application/json", (struct slice){json, (size_t)(end - json)});
     else
-        http_error(client, 400, "SFID_EINVAL", r->target, !r->head, "%s %s",
-                   quote(id.at, id.len).text, why);
+        http_error(client, r, 400, "SFID_EINVAL", "%s %s", quote(id.at, id.len).text, why);
 }
 
 /* The length is known once the text is there: it is moved behind its head. */
 static void serve_metrics(struct client *client, const struct http_request *r) {
     struct client text = {.keep = true};
     metrics_write(&text, r->openmetrics);
-    http_answer(client, 200,
+    http_answer(client, r,
                 r->openmetrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                : "text/plain; version=0.0.4; charset=utf-8",
-                (struct slice){text.out.at, text.out.len}, !r->head);
+                (struct slice){text.out.at, text.out.len});
     client_free(&text);
 }
 
 static void serve_health(struct client *client, const struct http_request *r) {
-    http_answer(client, 200, "text/plain", (struct slice){"ok\n", 3}, !r->head);
+    http_answer(client, r, "text/plain", (struct slice){"ok\n", 3});
 }
 
 static void serve_ready(struct client *client, const struct http_request *r) {
     if (source_ready())
-        http_answer(client, 200, "text/plain", (struct slice){"ready\n", 6}, !r->head);
+        http_answer(client, r, "text/plain", (struct slice){"ready\n", 6});
     else if (state.stopping)
-        http_error(client, 503, "STOPPING", r->target, !r->head, "the server is stopping");
+        http_error(client, r, 503, "STOPPING", "the server is stopping");
     else if (source_waits())
-        http_error(client, 503, "SFID_EAGAIN", r->target, !r->head, "%s", answer_waits);
+        http_error(client, r, 503, "SFID_EAGAIN", "%s", answer_waits);
     else
-        http_error(client, 503, "SFID_ELEASE", r->target, !r->head,
-                   "no right to issue IDs now; the log says why");
+        http_error(client, r, 503, "SFID_ELEASE", "no right to issue IDs now; the log says why");
 }
 
 /* An answer of this size waits for no memory: it is refused. */
 static void serve_page(struct client *client, const struct http_request *r) {
     if (r->head || state.memory + strlen(page_html) <= settings.max_memory) {
-        http_page(client, !r->head);
+        http_page(client, r);
         return;
     }
     state.refused[REFUSED_MEMORY]++;
-    http_error(client, 503, "SFID_EAGAIN", r->target, true,
-               "too many answers are under way; try again");
+    http_error(client, r, 503, "SFID_EAGAIN", "too many answers are under way; try again");
 }
 
 static const struct route {
@@ -197,19 +192,19 @@ static const struct route *route_of(const struct http_request *r) {
 
 /* ---- requests ------------------------------------------------------------------------ */
 
-static void reject(struct client *client, const struct http_request *r, int fault) {
+static void reject(struct client *client, struct http_request *r, int fault) {
+    r->head = false; /* the answer has a body, whatever was asked */
     client->keep = false;
     client->linger = true;
     state.rejected[fault == HTTP_TOO_LONG ? REJECTED_LIMIT : REJECTED_PARSE]++;
     if (fault == HTTP_TOO_LONG)
-        http_error(client, 431, "HEAD_TOO_LONG", r->target, true, "the head has more than %d bytes",
+        http_error(client, r, 431, "HEAD_TOO_LONG", "the head has more than %d bytes",
                    HTTP_HEAD_MOST);
     else if (fault == HTTP_BAD_VERSION)
-        http_error(client, 505, "VERSION", r->target, true,
+        http_error(client, r, 505, "VERSION",
                    "the version is not supported; use HTTP/1.0 or HTTP/1.1");
     else
-        http_error(client, 400, "MALFORMED", r->target, true,
-                   "the head of the request is malformed");
+        http_error(client, r, 400, "MALFORMED", "the head of the request is malformed");
 }
 
 /* A body is never read, so what follows an announced one is no request. */
@@ -223,19 +218,18 @@ static void serve_path(struct client *client, const struct http_request *r) {
     refuse_body(client, r);
     if (r->body && (r->get || r->head)) {
         state.rejected[REJECTED_LIMIT]++;
-        http_error(client, 413, "BODY", r->target, !r->head,
-                   "requests with a body are not accepted");
+        http_error(client, r, 413, "BODY", "requests with a body are not accepted");
     } else if (client->local && r->host.len > 0 && !host_is_local(r->host)) {
         state.rejected[REJECTED_HOST]++;
         http_error(
-            client, 421, "HOST", r->target, !r->head,
+            client, r, 421, "HOST",
             "%.*s is no name of this host; ask for localhost or 127.0.0.1, or start the service with --expose",
             r->host.len < HOST_SHOWN ? (int)r->host.len : HOST_SHOWN, r->host.at);
     } else if (route == NULL) {
-        http_error(client, 404, "NOT_FOUND", r->target, !r->head,
+        http_error(client, r, 404, "NOT_FOUND",
                    "Page Not Found; use /id, /ids, /decode/ID, /metrics, /healthz or /readyz");
     } else if (!r->get && !r->head) {
-        http_error(client, 405, "METHOD", r->target, true,
+        http_error(client, r, 405, "METHOD",
                    "Method [%.*s] not allowed. Allowed methods: [GET, HEAD]",
                    r->method.len < 32 ? (int)r->method.len : 32, r->method.at);
     } else {

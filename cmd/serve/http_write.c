@@ -30,26 +30,21 @@ void http_clock(void) {
 }
 
 static const char *reason_of(int status) {
-    switch (status) {
-    case 200:
-        return "200 OK";
-    case 404:
-        return "404 Not Found";
-    case 405:
-        return "405 Method Not Allowed";
-    case 413:
-        return "413 Content Too Large";
-    case 421:
-        return "421 Misdirected Request";
-    case 431:
-        return "431 Request Header Fields Too Large";
-    case 503:
-        return "503 Service Unavailable";
-    case 505:
-        return "505 HTTP Version Not Supported";
-    default:
-        return "400 Bad Request";
-    }
+    static const struct {
+        int status;
+        const char *text;
+    } reasons[] = {{200, "200 OK"},
+                   {404, "404 Not Found"},
+                   {405, "405 Method Not Allowed"},
+                   {413, "413 Content Too Large"},
+                   {421, "421 Misdirected Request"},
+                   {431, "431 Request Header Fields Too Large"},
+                   {503, "503 Service Unavailable"},
+                   {505, "505 HTTP Version Not Supported"}};
+    for (size_t i = 0; i < COUNT_OF(reasons); i++)
+        if (reasons[i].status == status)
+            return reasons[i].text;
+    return "400 Bad Request";
 }
 
 char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length,
@@ -69,33 +64,33 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
     return put_text(p, "\r\n");
 }
 
-static void answer(struct client *client, int status, const char *type, const char *extra,
-                   struct slice body, bool with_body) {
+static void answer(struct client *client, const struct http_request *r, int status,
+                   const char *type, const char *extra, struct slice body) {
     char *p = client_room(client, HEAD_ROOM + strlen(extra) + body.len);
     client->closing = client->closing || !client->keep;
     client->status = status;
     p = http_head(p, client, status, type, (int64_t)body.len, extra);
-    if (with_body) {
+    if (!r->head) {
         memcpy(p, body.at, body.len);
         p += body.len;
     }
     client_end(client, p);
 }
 
-void http_answer(struct client *client, int status, const char *type, struct slice body,
-                 bool with_body) {
-    answer(client, status, type, "", body, with_body);
+void http_answer(struct client *client, const struct http_request *r, const char *type,
+                 struct slice body) {
+    answer(client, r, 200, type, "", body);
 }
 
-void http_page(struct client *client, bool with_body) {
+void http_page(struct client *client, const struct http_request *r) {
     char extra[768];
     snprintf(
         extra, sizeof extra,
         "Content-Security-Policy: %s\r\nReferrer-Policy: no-referrer\r\nCross-Origin-Resource-Policy: same-origin\r\n"
         "Vary: Accept\r\n",
         page_policy);
-    answer(client, 200, "text/html; charset=utf-8", extra,
-           (struct slice){page_html, strlen(page_html)}, with_body);
+    answer(client, r, 200, "text/html; charset=utf-8", extra,
+           (struct slice){page_html, strlen(page_html)});
 }
 
 /* Writes a text as the inside of a JSON string, at most `most` bytes of it. */
@@ -124,8 +119,8 @@ static const char *extra_of(int status, char room[40]) {
     return status == 405 ? "Allow: GET, HEAD\r\n" : status == 503 ? room : "";
 }
 
-void http_error(struct client *client, int status, const char *code, struct slice target,
-                bool with_body, const char *fmt, ...) {
+void http_error(struct client *client, const struct http_request *r, int status, const char *code,
+                const char *fmt, ...) {
     char message[512], body[6 * (sizeof message + HREF_MOST) + 128], extra[40];
     va_list args;
     va_start(args, fmt);
@@ -135,8 +130,8 @@ void http_error(struct client *client, int status, const char *code, struct slic
     p = json_put(p, (struct slice){message, strlen(message)}, sizeof message);
     p = put_text(put_text(put_text(p, "\",\"code\":\""), code),
                  "\",\"_links\":{\"self\":{\"href\":\"");
-    p = json_put(p, target, HREF_MOST);
+    p = json_put(p, r->target, HREF_MOST);
     p = put_text(p, "\",\"templated\":false}}}");
-    answer(client, status, "application/json", extra_of(status, extra),
-           (struct slice){body, (size_t)(p - body)}, with_body);
+    answer(client, r, status, "application/json", extra_of(status, extra),
+           (struct slice){body, (size_t)(p - body)});
 }

@@ -13,17 +13,16 @@
 char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length,
                 const char *extra);
 
-/* Writes a whole answer. with_body false: its head alone. */
-void http_answer(struct client *client, int status, const char *type, struct slice body,
-                 bool with_body);
+/* Each writes a whole answer to a request; to HEAD its head alone. */
+void http_answer(struct client *client, const struct http_request *r, const char *type,
+                 struct slice body);
 
-/* Writes the page, with a head that lets it load nothing and stand in no frame; or its head
- * alone. */
-void http_page(struct client *client, bool with_body);
+/* The page, with a head that lets it load nothing and stand in no frame. */
+void http_page(struct client *client, const struct http_request *r);
 
-/* Writes an error as JSON. target: what the client asked for; shown escaped. */
-void http_error(struct client *client, int status, const char *code, struct slice target,
-                bool with_body, const char *fmt, ...) CLI_PRINTF(6, 7);
+/* An error as JSON, with the target of the request, escaped. */
+void http_error(struct client *client, const struct http_request *r, int status, const char *code,
+                const char *fmt, ...) CLI_PRINTF(5, 6);
 
 /* Begins with the next second; sets what Date says. */
 void http_clock(void);
