@@ -6,7 +6,6 @@
 #include "args/store.h"
 #include "io/out.h"
 #include "io/say.h"
-#include "io/version.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -81,7 +81,6 @@ static const struct command fuzzed = {.name = "fuzzed", .options = specs};
 
 static void values(const struct args *args) {
     static const char *const choices[] = {"first", "second", NULL};
-    static const int needed[] = {COUNT};
     uint64_t number = 7;
     uint32_t between = 7;
     const char *app = "app", *directory = "/";
@@ -97,7 +96,7 @@ static void values(const struct args *args) {
     HOLDS(args->value[TIME] == NULL || args_time(args, TIME, now, &moment) ==
                                            (read_time(args->value[TIME], now, &moment) == NULL));
     HOLDS(!args_layout(args, LAYOUT, &layout) || sfid_layout_check(&layout) == 0);
-    HOLDS(args_given(args, needed, 1) == (args->value[COUNT] != NULL));
+    HOLDS(args_given(args, COUNT) == (args->value[COUNT] != NULL));
     HOLDS(args_no_operands(args, "") == (args->operand_count == 0));
 }
 

@@ -223,8 +223,8 @@ bool args_time(const struct args *args, int i, struct moment now, struct moment 
     return wrong == NULL;
 }
 
-bool args_given(const struct args *args, const int *needed, int count) {
-    for (int n = 0; n < count; n++)
+bool args_are_given(const struct args *args, const int *needed, size_t count) {
+    for (size_t n = 0; n < count; n++)
         if (args->value[needed[n]] == NULL)
             return refuse("%s: --%s is missing", args->command->name,
                           args->command->options[needed[n]].name);
@@ -383,7 +383,7 @@ bool args_layout(const struct args *args, int i, sfid_layout *layout) {
                   QUOTE(text), args->command->name);
 }
 
-/* ---- usage and help, from the same table that reads the options ---- */
+/* ---- usage and help, from the same table that reads the options; version ---- */
 
 int usage(const struct command *command) {
     say("usage: sfid %s %s", command->name, command->synopsis);
@@ -409,4 +409,13 @@ void help_command(const struct command *command) {
         if (option->help)
             help_option(option);
     out_print("  %-22s  %s\n\n%s", "-h, --help", "show this help", command->about);
+}
+
+const char *version_text(void) {
+    static char text[200];
+    const char *tls = sfid_version_of("OpenSSL");
+    snprintf(text, sizeof text, "%s (hiredis %s, libuuid %s, %s%s)", sfid_version(),
+             sfid_version_of("hiredis"), sfid_version_of("libuuid"), tls ? "OpenSSL " : "no TLS",
+             tls ? tls : "");
+    return text;
 }

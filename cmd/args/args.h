@@ -43,6 +43,9 @@ int usage(const struct command *command);
 /* Prints the full help of a command on standard output. */
 void help_command(const struct command *command);
 
+/* The version of the library, and in parentheses those of the libraries that it uses. */
+const char *version_text(void);
+
 #define ARGS_MAX 32
 #define ARGS_LIST 16
 
@@ -90,7 +93,9 @@ bool args_time(const struct args *args, int i, struct moment now, struct moment 
 
 /* Checks that all required options are given, and no operand is. Returns false, with a message, if
  * not. */
-bool args_given(const struct args *args, const int *needed, int count);
+#define args_given(args, ...) \
+    args_are_given(args, (const int[]){__VA_ARGS__}, COUNT_OF(((const int[]){__VA_ARGS__})))
+bool args_are_given(const struct args *args, const int *needed, size_t count);
 bool args_no_operands(const struct args *args, const char *hint);
 
 /* Read an app's name, and a directory. Leave the value alone if not given. Return false, with a

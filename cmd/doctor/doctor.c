@@ -16,7 +16,6 @@
 #include "io/look.h"
 #include "io/report.h"
 #include "io/say.h"
-#include "io/version.h"
 
 #include <inttypes.h>
 #include <stdio.h>

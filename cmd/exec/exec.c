@@ -374,12 +374,11 @@ static void hear_exec(void *user, const sfid_event *event) {
 
 static int run_exec(const struct args *args) {
     static char name[] = "sfid: exec";
-    static const int needed[] = {APP, STORE};
     /* static: an open generator is no leak */
     static struct exec e = {.opt = SFID_OPTIONS_INIT, .grace_ms = 5000};
     if (args->operand_count == 0)
         return misuse(args, "exec: a command is missing");
-    if (!args_given(args, needed, COUNT_OF(needed)))
+    if (!args_given(args, APP, STORE))
         return usage(args->command);
     if (!read_exec(args, &e))
         return STATUS_USAGE;

@@ -2,11 +2,10 @@
 /* kin.c - finds descendants in /proc. */
 #include "exec/kin.h"
 
-#include "io/base.h"
+#include "io/look.h"
 
 #include <ctype.h>
 #include <dirent.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -26,15 +25,10 @@ struct list {
 /* Reads "ID (NAME) STATE PARENT …"; a name may hold any character. Returns false for a process that
  * has ended. */
 static bool read_process(const char *id, struct process *out) {
-    char path[64], stat[512];
+    char path[64], stat[1024];
     snprintf(path, sizeof path, "/proc/%.20s/stat", id);
-    const int fd = open(path, O_RDONLY | O_CLOEXEC);
-    const ssize_t n = fd < 0 ? -1 : read(fd, stat, sizeof stat - 1);
-    if (fd >= 0)
-        close(fd);
-    if (n <= 0)
+    if (look_read(path, stat, sizeof stat) < 0)
         return false;
-    stat[n] = '\0';
     const char *behind = strrchr(stat, ')');
     char state;
     int parent;

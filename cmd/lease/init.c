@@ -250,14 +250,13 @@ static bool fit(const struct args *args) {
 }
 
 static int run_init(const struct args *args) {
-    static const int needed[] = {APP, STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
     sfid_app_info found;
     char why[SFID_WHY_LEN];
     uint64_t pid = 0;
     if (!args_no_operands(args, "; use --app to name the app") ||
-        !args_given(args, needed, args->value[PID] ? 1 : COUNT_OF(needed)))
+        !args_given(args, APP, args->value[PID] ? PID : STORE))
         return usage(args->command);
     if (!args_app(args, APP, &opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !app_options(args, RUN_DIR, &opt) || !args_option(args, MAX_AHEAD, &opt, max_ahead_ms) ||

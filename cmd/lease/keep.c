@@ -134,12 +134,11 @@ static int keep_on(void) {
 }
 
 static int run_keep(const struct args *args) {
-    static const int needed[] = {APP, STORE, SPARES};
     struct any_layout layout;
     uint64_t count;
     keep.opt = (sfid_options)SFID_OPTIONS_INIT;
     if (!args_no_operands(args, "; use --spares N to say how many pids to hold") ||
-        !args_given(args, needed, COUNT_OF(needed)))
+        !args_given(args, APP, STORE, SPARES))
         return usage(args->command);
     if (!args_app(args, APP, &keep.opt.app) || !args_any_layout(args, LAYOUT, &layout) ||
         !args_number(args, SPARES, SPARES_MOST, &count) || !app_options(args, RUN_DIR, &keep.opt))

@@ -267,7 +267,6 @@ static const struct {
 static const char *action_name(size_t i) { return i < COUNT_OF(actions) ? actions[i].name : NULL; }
 
 static int run_lease(const struct args *args) {
-    static const int needed[] = {LEASE_APP, LEASE_STORE};
     sfid_options opt = SFID_OPTIONS_INIT;
     struct any_layout layout;
     size_t i = 0;
@@ -284,7 +283,7 @@ static int run_lease(const struct args *args) {
                       QUOTE(args->operands[actions[i].operands]));
     if (args->operand_count < actions[i].operands)
         return misuse(args, "lease %s: a pid is missing", actions[i].name);
-    if (!args_given(args, needed, COUNT_OF(needed)))
+    if (!args_given(args, LEASE_APP, LEASE_STORE))
         return usage(args->command);
     if (!args_app(args, LEASE_APP, &opt.app) || !args_any_layout(args, LEASE_LAYOUT, &layout) ||
         !app_options(args, LEASE_RUN_DIR, &opt))

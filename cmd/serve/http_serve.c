@@ -8,7 +8,6 @@
 #include "serve/answer.h"
 #include "serve/http_write.h"
 #include "serve/metrics.h"
-#include "serve/page_html.h"
 #include "serve/request.h"
 #include "serve/settings.h"
 #include "serve/source.h"

@@ -3,7 +3,6 @@
 #include "serve/http_write.h"
 
 #include "io/digits.h"
-#include "serve/page_html.h"
 #include "serve/settings.h"
 #include "serve/source.h"
 

@@ -17,6 +17,9 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
 void http_answer(struct client *client, const struct http_request *r, const char *type,
                  struct slice body);
 
+/* Made of page.html. What the page may do is a Content-Security-Policy. */
+extern const char page_html[], page_policy[];
+
 /* The page, with a head that lets it load nothing and stand in no frame. */
 void http_page(struct client *client, const struct http_request *r);
 

@@ -183,8 +183,7 @@ static bool read_format(const struct args *args) {
 }
 
 static bool read_app(const struct args *args) {
-    static const int needed[] = {APP};
-    return args_given(args, needed, 1) && args_app(args, APP, &settings.opt.app);
+    return args_given(args, APP) && args_app(args, APP, &settings.opt.app);
 }
 
 /* Which generator: pids of a host-named layout come from the host. */

@@ -109,9 +109,8 @@ static bool read_convert(const struct args *args, struct convert *convert) {
 }
 
 static int run_convert(const struct args *args) {
-    static const int needed[] = {TO};
     static struct convert convert;
-    if (!args_given(args, needed, COUNT_OF(needed)))
+    if (!args_given(args, TO))
         return usage(args->command);
     if (!read_convert(args, &convert))
         return STATUS_USAGE;

@@ -103,7 +103,6 @@ static int show_encoded(struct encode *e) {
 }
 
 static int run_encode(const struct args *args) {
-    static const int needed[] = {TIME, SEQ}, with_pid[] = {TIME, PID, SEQ};
     static struct encode e;
     if (!args_no_operands(args, ""))
         return usage(args->command);
@@ -111,7 +110,7 @@ static int run_encode(const struct args *args) {
         return STATUS_USAGE;
     e.begin_ms = any_layout_epoch_ms(&e.layout);
     const bool named = host_is_named(&e.layout);
-    if (!args_given(args, named ? needed : with_pid, named ? COUNT_OF(needed) : COUNT_OF(with_pid)))
+    if (!args_given(args, TIME, named ? TIME : PID, SEQ))
         return usage(args->command);
     if (!read_encode(args, &e))
         return STATUS_USAGE;

@@ -84,11 +84,10 @@ static void put_bound(const struct span_layout *l, sfid_wide id, char end) {
 }
 
 static int run_range(const struct args *args) {
-    static const int needed[] = {SINCE};
     const struct moment now = moment_now(); /* one "now" for both: -1h to now is exactly an hour */
     struct span_layout layout;
     struct moment since, until = now;
-    if (!args_no_operands(args, "") || !args_given(args, needed, COUNT_OF(needed)))
+    if (!args_no_operands(args, "") || !args_given(args, SINCE))
         return usage(args->command);
     if (!args_any_layout(args, LAYOUT, &layout.any) || !args_time(args, SINCE, now, &since) ||
         (args->value[UNTIL] && !args_time(args, UNTIL, now, &until)))
