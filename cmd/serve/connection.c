@@ -10,7 +10,6 @@
 
 #include "io/say.h"
 #include "serve/answer.h"
-#include "serve/client.h"
 #include "serve/frame_serve.h"
 #include "serve/http_serve.h"
 #include "serve/log.h"

@@ -3,7 +3,7 @@
 #ifndef CMD_SERVE_FRAME_SERVE_H
 #define CMD_SERVE_FRAME_SERVE_H
 
-#include "serve/client.h"
+#include "serve/answer.h"
 
 /*
  * Each reads one request from the front of the bytes, and answers it, or

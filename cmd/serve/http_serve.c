@@ -6,7 +6,6 @@
 #include "io/out.h"
 #include "io/say.h"
 #include "serve/answer.h"
-#include "serve/http_write.h"
 #include "serve/metrics.h"
 #include "serve/request.h"
 #include "serve/settings.h"

@@ -3,7 +3,7 @@
 #ifndef CMD_SERVE_METRICS_H
 #define CMD_SERVE_METRICS_H
 
-#include "serve/client.h"
+#include "serve/answer.h"
 
 void metrics_write(struct client *client, bool openmetrics);
 

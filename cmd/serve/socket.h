@@ -3,7 +3,7 @@
 #ifndef CMD_SERVE_SOCKET_H
 #define CMD_SERVE_SOCKET_H
 
-#include "serve/client.h"
+#include "serve/answer.h"
 #include "serve/queue.h"
 
 #include <uv.h>
