@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* listen.c - the sockets that are listened on: our own, and those that the service manager
- * passes. */
+/* listen.c - the sockets that are listened on, and their addresses: our own, and those that the
+ * service manager passes. */
 #include "serve/listen.h"
 
 #include "io/date.h"
@@ -8,6 +8,7 @@
 #include "io/look.h"
 #include "io/say.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/tcp.h>
@@ -18,12 +19,98 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LOCK_MS = 5000, NAP_MS = 10 }; /* how long another server that starts may have the lock */
-
 struct listener listeners[2 * LISTEN_MOST];
 int listener_count;
 
+/* ---- addresses: HOST:PORT, [V6]:PORT, unix:/PATH ------------------------------------------ */
+
+#define FORMS "use an address such as 127.0.0.1:3525, [::1]:3525 or unix:/run/sfid.sock"
+
+static const char *read_unix(const char *path, struct listen_address *address) {
+    if (path[0] != '/')
+        return "does not name a Unix socket; " FORMS;
+    if (strlen(path) >= sizeof address->un.sun_path)
+        return "is too long; the path of a Unix socket has at most 107 bytes";
+    address->un = (struct sockaddr_un){.sun_family = AF_UNIX};
+    memcpy(address->un.sun_path, path, strlen(path) + 1);
+    address->len = sizeof address->un;
+    return NULL;
+}
+
+/* Copies the host before the port, without brackets. */
+static bool cut_host(const char *text, const char *end, char *host, size_t size) {
+    const size_t len = (size_t)(end - text);
+    if (len >= size)
+        return false;
+    memcpy(host, text, len);
+    host[len] = '\0';
+    return true;
+}
+
+/* Returns NULL, or what is wrong, to follow the text in a message. */
+static const char *parse_address(const char *text, struct listen_address *address) {
+    char host[INET6_ADDRSTRLEN];
+    uint64_t port;
+    const char *colon = strrchr(text, ':');
+    *address = (struct listen_address){.len = 0};
+    if (strncmp(text, "unix:", 5) == 0)
+        return read_unix(text + 5, address);
+    if (colon == NULL || !read_u64(colon + 1, UINT16_MAX, &port))
+        return "has no port from 0 to 65535; " FORMS;
+    if (text[0] == '[') {
+        address->in6 =
+            (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = htons((uint16_t)port)};
+        address->len = sizeof address->in6;
+        if (colon[-1] != ']' || !cut_host(text + 1, colon - 1, host, sizeof host) ||
+            inet_pton(AF_INET6, host, &address->in6.sin6_addr) != 1)
+            return "has no numeric IPv6 address in its brackets; " FORMS;
+        return NULL;
+    }
+    address->in = (struct sockaddr_in){.sin_family = AF_INET, .sin_port = htons((uint16_t)port)};
+    address->len = sizeof address->in;
+    if (!cut_host(text, colon, host, sizeof host) ||
+        inet_pton(AF_INET, host, &address->in.sin_addr) != 1)
+        return "has no numeric IPv4 address; " FORMS;
+    return NULL;
+}
+
+/* Can programs of this host alone reach it? */
+static bool is_local(const struct listen_address *address) {
+    return address->any.sa_family == AF_UNIX ||
+           (address->any.sa_family == AF_INET6 ? IN6_IS_ADDR_LOOPBACK(&address->in6.sin6_addr)
+                                               : ntohl(address->in.sin_addr.s_addr) >> 24 == 127);
+}
+
+/* Returns STATUS_GOOD, or the status to end with, after a message. */
+static int read_address(const char *text, struct listen_address *address) {
+    const char *wrong = parse_address(text, address);
+    if (wrong)
+        return fail(STATUS_USAGE, "%s: %s %s", settings.listen_label, QUOTE(text), wrong);
+    if (!is_local(address) && !settings.expose)
+        return fail(
+            STATUS_CONFIG,
+            "%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
+            settings.listen_label, QUOTE(text));
+    return STATUS_GOOD;
+}
+
+void listen_address_show(const struct listen_address *address, char text[ADDRESS_ROOM]) {
+    char host[INET6_ADDRSTRLEN] = "?";
+    if (address->any.sa_family == AF_UNIX) {
+        snprintf(text, ADDRESS_ROOM, "unix:%s",
+                 address->un.sun_path[0] ? address->un.sun_path : "(abstract)");
+    } else if (address->any.sa_family == AF_INET6) {
+        inet_ntop(AF_INET6, &address->in6.sin6_addr, host, sizeof host);
+        snprintf(text, ADDRESS_ROOM, "[%s]:%u", host, ntohs(address->in6.sin6_port));
+    } else {
+        inet_ntop(AF_INET, &address->in.sin_addr, host, sizeof host);
+        snprintf(text, ADDRESS_ROOM, "%s:%u", host, ntohs(address->in.sin_port));
+    }
+}
+
 /* ---- Unix sockets with a path: one server at a time, and no file of others is removed ---- */
+
+enum { LOCK_MS = 5000, NAP_MS = 10 }; /* how long another server that starts may have the lock */
 
 /* Whether others can lead the lock elsewhere, or write to it. They could keep this server from
  * starting, or let two start. */
@@ -133,7 +220,7 @@ static void name_it(struct listener *listener) {
         return;
     listen_address_show(&address, listener->name);
     listener->tcp = address.any.sa_family != AF_UNIX;
-    listener->local = listener->tcp && !settings.expose && listen_address_is_local(&address);
+    listener->local = listener->tcp && !settings.expose && is_local(&address);
     const int on = 1;
     if (listener->tcp) /* accepted sockets inherit it */
         setsockopt(listener->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
@@ -226,19 +313,19 @@ static int take_all_passed(void) {
 /* ---- all -------------------------------------------------------------------------- */
 
 int listen_open(void) {
-    static const char *const usual[] = {"127.0.0.1:3525", "[::1]:3525"};
-    const bool by_default = settings.listen_count == 0;
-    int status = take_all_passed();
-    const int count = !by_default          ? settings.listen_count
-                      : listener_count > 0 ? 0
-                      : has_ipv6()         ? 2
-                                           : 1;
-    for (int i = 0; status == STATUS_GOOD && i < count; i++) {
-        struct listen_address address;
-        status = listen_address_read(by_default ? usual[i] : settings.listen[i], &address)
-                     ? STATUS_USAGE
-                     : open_address(&address);
+    struct listen_address addresses[LISTEN_MOST];
+    int count = settings.listen_count, status = STATUS_GOOD;
+    for (int i = 0; status == STATUS_GOOD && i < count; i++)
+        status = read_address(settings.listen[i], &addresses[i]);
+    if (status == STATUS_GOOD)
+        status = take_all_passed();
+    if (status == STATUS_GOOD && count == 0 && listener_count == 0) {
+        parse_address("127.0.0.1:3525", &addresses[count++]);
+        if (has_ipv6())
+            parse_address("[::1]:3525", &addresses[count++]);
     }
+    for (int i = 0; status == STATUS_GOOD && i < count; i++)
+        status = open_address(&addresses[i]);
     while (status != STATUS_GOOD && listener_count > 0)
         listen_close(&listeners[--listener_count]);
     return status;

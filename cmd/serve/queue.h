@@ -3,7 +3,7 @@
 #ifndef CMD_SERVE_QUEUE_H
 #define CMD_SERVE_QUEUE_H
 
-#include "serve/address.h"
+#include "serve/listen.h"
 
 #include <uv.h>
 

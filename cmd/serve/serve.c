@@ -3,7 +3,6 @@
 #include "args/args.h"
 #include "args/store.h"
 #include "io/say.h"
-#include "serve/address.h"
 #include "serve/answer.h"
 #include "serve/connection.h"
 #include "serve/listen.h"

@@ -4,7 +4,6 @@
 
 #include "args/store.h"
 #include "io/say.h"
-#include "serve/address.h"
 #include "text/source.h"
 
 #include <stdio.h>
@@ -97,8 +96,9 @@ static bool add_address(const char *label, const char *text) {
 }
 
 static bool read_listen(const struct args *args) {
-    static char room[16 * ADDRESS_ROOM];
+    static char room[LISTEN_MOST * 128];
     char *rest = room;
+    settings.listen_label = args->label[LISTEN];
     if (!args->from_env[LISTEN]) {
         for (int i = 0; i < args->list_count; i++)
             if (!add_address("--listen", i < LISTEN_MOST ? args->list[i] : ""))
@@ -111,23 +111,6 @@ static bool read_listen(const struct args *args) {
         if (!add_address("$SFID_LISTEN", word))
             return false;
     return true;
-}
-
-/* Returns STATUS_GOOD, or the status to end with, after a message. */
-static int check_addresses(const struct args *args) {
-    struct listen_address address;
-    for (int i = 0; i < settings.listen_count; i++) {
-        const char *wrong = listen_address_read(settings.listen[i], &address);
-        if (wrong)
-            return fail(STATUS_USAGE, "%s: %s %s", args->label[LISTEN], QUOTE(settings.listen[i]),
-                        wrong);
-        if (!listen_address_is_local(&address) && !settings.expose)
-            return fail(
-                STATUS_CONFIG,
-                "%s: %s can be reached from other hosts; add --expose to allow that, or use a loopback address",
-                args->label[LISTEN], QUOTE(settings.listen[i]));
-    }
-    return STATUS_GOOD;
 }
 
 static bool read_protocols(const struct args *args) {
@@ -262,5 +245,5 @@ int settings_read(const struct args *args) {
     if (!read_listen(args) || !read_protocols(args) || !read_mode(args) || !read_ids(args) ||
         !read_limits(args))
         return STATUS_USAGE;
-    return check_addresses(args);
+    return STATUS_GOOD;
 }

@@ -13,9 +13,9 @@ enum integers { INTEGERS_AUTO, INTEGERS_ALWAYS, INTEGERS_NEVER };
 struct settings {
     struct any_layout layout;
     sfid_options opt;
-    sfid_form form; /* of IDs as text */
-    unsigned width; /* least number of digits; 0: the form's own */
-    const char *listen[LISTEN_MOST];
+    sfid_form form;                                 /* of IDs as text */
+    unsigned width;                                 /* least number of digits; 0: the form's own */
+    const char *listen[LISTEN_MOST], *listen_label; /* addresses, and where they come from */
     int listen_count;
     bool expose, access_log, local; /* local: IDs are unique on this host only */
     unsigned protocols;             /* bits by enum protocol */
