@@ -146,15 +146,11 @@ bool guess_know(struct guess *guess, const char *text) {
     struct known *known = &guess->known[guess->knowns];
     struct moment time;
     sfid_wide id;
-    if (equals == NULL || !reader_read(&guess->reader, text, (size_t)(equals - text), &id)) {
-        say("--known: %s is not ID=TIME, with an ID of 64 bits", QUOTE(text));
-        return false;
-    }
+    if (equals == NULL || !reader_read(&guess->reader, text, (size_t)(equals - text), &id))
+        return refuse("--known: %s is not ID=TIME, with an ID of 64 bits", QUOTE(text));
     const char *wrong = read_time(equals + 1, moment_now(), &time);
-    if (wrong) {
-        say("--known: %s %s", QUOTE(equals + 1), wrong);
-        return false;
-    }
+    if (wrong)
+        return refuse("--known: %s %s", QUOTE(equals + 1), wrong);
     const int64_t length = length_of(equals + 1);
     known->id = id.low;
     /* a second may have been rounded up */

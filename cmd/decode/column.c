@@ -269,11 +269,9 @@ static bool find_name(struct source *source, unsigned long long line) {
         end = read_field(column->separator, source->header, source->header_len, &at, &field);
         if (!is_named(&field, column->name))
             continue;
-        if (found > 0) {
-            say("line %llu: columns %zu and %zu are both named %s; use the number", line, found,
-                number, QUOTE(column->name));
-            return false;
-        }
+        if (found > 0)
+            return refuse("line %llu: columns %zu and %zu are both named %s; use the number", line,
+                          found, number, QUOTE(column->name));
         found = number;
     }
     column->index = found - 1;
@@ -347,17 +345,14 @@ static int begin_columns(struct source *source, struct view *view) {
     do /* the first record that is not empty has the names */
         rc = next_record(source, &found);
     while (rc > 0 && found.record_len == 0 && !found.fault);
-    if (rc < 0) {
-        say("standard input: %s", strerror(errno));
-        return STATUS_IO;
-    }
+    if (rc < 0)
+        return fail(STATUS_IO, "standard input: %s", strerror(errno));
     if (rc == 0)
         return STATUS_GOOD;
-    if (found.record_len > sizeof source->header) {
-        say("line %llu: %s has more than %zu bytes of names", (unsigned long long)found.line,
-            quote(found.record, found.record_len).text, sizeof source->header);
-        return STATUS_BAD_INPUT;
-    }
+    if (found.record_len > sizeof source->header)
+        return fail(STATUS_BAD_INPUT, "line %llu: %s has more than %zu bytes of names",
+                    (unsigned long long)found.line, quote(found.record, found.record_len).text,
+                    sizeof source->header);
     if (found.fault) {
         say_bad(source->unit, found.line, found.record, found.record_len, found.fault);
         return STATUS_BAD_INPUT;

@@ -234,9 +234,10 @@ static int run_decode(const struct args *args) {
         if (strcmp(args->operands[i], "-") == 0) {
             decode_input(&decode);
         } else if (decode.streams) {
-            say("decode: unexpected argument %s: IDs are read from standard input; put < before the name of a file",
+            return misuse(
+                args,
+                "decode: unexpected argument %s: IDs are read from standard input; put < before the name of a file",
                 QUOTE(args->operands[i]));
-            return usage(args->command);
         } else {
             decode_argument(&decode, i + 1, args->operands[i]);
         }

@@ -80,7 +80,6 @@ static void name_of(const struct guess *guess, const struct family *family, bool
 /* Lists what the newest ID would be in the layouts of the family that have a name, the latest time
  * first. */
 static void add_readings(const struct guess *guess, const struct family *family, char why[WHY]) {
-    char day[DATE_ROOM];
     const char *between = "; ";
     for (int64_t below = INT64_MAX, next; below != INT64_MIN; below = next) {
         next = INT64_MIN;
@@ -94,13 +93,12 @@ static void add_readings(const struct guess *guess, const struct family *family,
                 next = c->epoch_ms;
             if (c->epoch_ms != below)
                 continue;
-            date_text(day, below + family->newest);
             if (any)
                 add(why, " or ", "%s", c->view.name);
             else
                 add(why, between,
-                    between[0] == ';' ? "the newest is of %.10s as %s" : "of %.10s as %s", day,
-                    c->view.name);
+                    between[0] == ';' ? "the newest is of %.10s as %s" : "of %.10s as %s",
+                    DATED(below + family->newest), c->view.name);
             between = ", ";
             any = true;
         }
@@ -188,16 +186,15 @@ static void show_header(enum view_format format, bool header) {
 /* ---- mixtures -------------------------------------------------------------------------- */
 
 static void tell_mixture(const struct guess *guess, const struct mixture *mixture) {
-    char parts[200] = "", date[DATE_ROOM];
+    char parts[200] = "";
     for (size_t i = 0; i < mixture->parts; i++) {
         const size_t len = strlen(parts);
         const char *between = i == 0 ? "" : i + 1 < mixture->parts ? ", " : " and ";
         snprintf(parts + len, sizeof parts - len, "%s%s (%u %%)", between,
                  guess->candidate[mixture->layout[i]].view.name, mixture->percent[i]);
     }
-    date_text(date, mixture->last);
     say("these look like IDs of several layouts: read as %s, all are from about %.10s; guess each kind separately",
-        parts, date);
+        parts, DATED(mixture->last));
 }
 
 /* Shows each layout of a mixture with its own IDs. */
@@ -281,9 +278,8 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
         double percent = 100;
         for (double bits = against_chance; bits >= 1; bits--)
             percent /= 2;
-        say("nothing is better than chance: %.*f %% of random numbers would fit as well",
-            percent < 1 ? 2 : 0, percent);
-        return false;
+        return refuse("nothing is better than chance: %.*f %% of random numbers would fit as well",
+                      percent < 1 ? 2 : 0, percent);
     }
     size_t tie = 1;
     const double margin = guess_shows_end(best) ? AGAINST_OTHERS : AGAINST_CHANCE;
@@ -295,9 +291,8 @@ static bool tell_family(const struct guess *guess, const size_t *order, size_t n
         name_of(guess, &guess->family[order[i]], true, name);
         add(names, i + 1 < tie ? ", " : " and ", "%s", name);
     }
-    say("a tie: %s explain the IDs about as well; more IDs%s may tell", names,
-        best->wide ? "" : ", or times of some by --known ID=TIME,");
-    return false;
+    return refuse("a tie: %s explain the IDs about as well; more IDs%s may tell", names,
+                  best->wide ? "" : ", or times of some by --known ID=TIME,");
 }
 
 /* Finds a layout with a name whose epoch is whole quarters of an hour away, as times are that were
@@ -339,16 +334,14 @@ static bool tell_epoch(const struct guess *guess, const struct family *best) {
         return false;
     name_of(guess, best, true, name);
     if (best->epoch.sure && guess->knowns && !best->epoch.round && best->still &&
-        best->ids >= ENOUGH) {
-        say("the last %u bits of all times are the same, so the widths of %s are likely not the right ones",
+        best->ids >= ENOUGH)
+        return refuse(
+            "the last %u bits of all times are the same, so the widths of %s are likely not the right ones",
             best->still, name);
-        return false;
-    }
-    if (best->epoch.sure && best->epoch.future) {
-        say("%s puts IDs into the future: the clock of this host, or a known time, may be wrong",
+    if (best->epoch.sure && best->epoch.future)
+        return refuse(
+            "%s puts IDs into the future: the clock of this host, or a known time, may be wrong",
             name);
-        return false;
-    }
     if (best->epoch.sure && guess->knowns && guess->slack > 2 * SECOND) {
         *view_put_age(text, guess->slack) = '\0';
         say("the known times agree only if they may be off by up to %s", text);
@@ -375,12 +368,11 @@ static bool tell_pair(struct guess *guess, size_t best, const struct body *body)
         return false;
     snprintf(kinds, sizeof kinds, "%u %% such as %" PRIu64 ", the others such as %" PRIu64,
              pair.percent, pair.example[0], pair.example[1]);
-    if (pair.kind == PAIR_HABITS) {
-        say("the IDs are of two kinds, %s: one layout explains both, as of busy and idle processes; if another program may have "
+    if (pair.kind == PAIR_HABITS)
+        return refuse(
+            "the IDs are of two kinds, %s: one layout explains both, as of busy and idle processes; if another program may have "
             "made some, give the time of one of each kind by --known ID=TIME",
             kinds);
-        return false;
-    }
     for (int i = 0; i < 2; i++) {
         guess->family[pair.family[i]].epoch.sure = false;
         name_of(guess, &guess->family[pair.family[i]], true, name[i]);

@@ -347,13 +347,11 @@ void makers_add(struct makers *makers, const struct made *made) {
 }
 
 void makers_tell(const struct makers *makers, uint64_t others) {
-    char first[DATE_ROOM], last[DATE_ROOM];
     for (const struct maker_count *m = makers->list; m->count > 0; m++) {
-        date_text(first, m->first);
-        date_text(last, m->last);
         say("%" PRIu64 " of %" PRIu64
             " IDs: each is %s by its form%s%s%s%s; without --guess they are taken apart",
             m->count, makers->all + others, m->what, m->timed ? ", from " : "",
-            m->timed ? first : "", m->timed ? " to " : "", m->timed ? last : "");
+            m->timed ? DATED(m->first) : "", m->timed ? " to " : "",
+            m->timed ? DATED(m->last) : "");
     }
 }

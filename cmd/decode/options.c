@@ -84,11 +84,10 @@ static bool read_from(const struct args *args, struct decode *decode,
     const int from = args_choice(args, FROM, id_forms);
     if (from < 0)
         return false;
-    if (from == SFID_UUID && wide == NULL) {
-        say("--from uuid needs a layout of 128 bits, such as uuid7; --layout %s has 64 bits",
+    if (from == SFID_UUID && wide == NULL)
+        return refuse(
+            "--from uuid needs a layout of 128 bits, such as uuid7; --layout %s has 64 bits",
             decode->view.name);
-        return false;
-    }
     if (wide && args->value[FROM] == NULL)
         reader_begin_wide(&decode->reader, wide);
     else
@@ -140,10 +139,9 @@ static bool read_column(const struct args *args, int i, struct column *column) {
         column->name = text;
         return true;
     }
-    if (!read_u64(text, IN_LINE_MAX, &number) || number == 0) {
-        say("--%s: %s is not a column; the first one is 1", decode_options[i].name, QUOTE(text));
-        return false;
-    }
+    if (!read_u64(text, IN_LINE_MAX, &number) || number == 0)
+        return refuse("--%s: %s is not a column; the first one is 1", decode_options[i].name,
+                      QUOTE(text));
     column->index = (size_t)number - 1;
     return true;
 }
@@ -172,8 +170,7 @@ static bool read_place(const struct args *args, struct decode *decode, int from,
     decode->streams = from >= 0;
     if (!decode->streams || decode->reader.form != SFID_BYTES)
         return true;
-    say("--from bytes and --%s cannot be used together", decode_options[from].name);
-    return false;
+    return refuse("--from bytes and --%s cannot be used together", decode_options[from].name);
 }
 
 /* ---- task -------------------------------------------------------------------- */
@@ -181,11 +178,9 @@ static bool read_place(const struct args *args, struct decode *decode, int from,
 /* Returns false, with a message, if an option does not fit the task. */
 static bool free_of(const struct args *args, int task, const int *list, size_t count) {
     for (size_t i = 0; i < count; i++)
-        if (args->value[list[i]] && !args->from_env[list[i]]) {
-            say("--%s and --%s cannot be used together", decode_options[task].name,
-                decode_options[list[i]].name);
-            return false;
-        }
+        if (args->value[list[i]] && !args->from_env[list[i]])
+            return refuse("--%s and --%s cannot be used together", decode_options[task].name,
+                          decode_options[list[i]].name);
     return true;
 }
 
@@ -202,10 +197,8 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     static const int tasks[] = {GUESS, STATS}, plain[] = {UTC, LOCAL, ZONE, AGE, PARTITION},
                      layout[] = {LAYOUT};
     const int task = one_of(args, tasks, COUNT_OF(tasks));
-    if (args->value[KNOWN] && task != GUESS) {
-        say("--known needs --guess");
-        return false;
-    }
+    if (args->value[KNOWN] && task != GUESS)
+        return refuse("--known needs --guess");
     if (task < 0)
         return task == -1;
     if (!free_of(args, task, plain, COUNT_OF(plain)))
@@ -220,8 +213,7 @@ static bool read_task(const struct args *args, struct decode *decode, enum view_
     stats_begin(&decode->stats, &decode->view);
     if (format == VIEW_TEXT || format == VIEW_JSON)
         return true;
-    say("--stats needs --format text or --format json");
-    return false;
+    return refuse("--stats needs --format text or --format json");
 }
 
 /* After the times, since partition is a column only if its unit is given. */
@@ -231,8 +223,7 @@ static bool read_columns(const struct args *args, struct decode *decode, enum vi
         return true;
     if (shown && (format == VIEW_CSV || format == VIEW_TSV))
         return view_choose(&decode->view, args->label[COLUMNS], args->value[COLUMNS]);
-    say("--columns needs CSV or TSV as output");
-    return false;
+    return refuse("--columns needs CSV or TSV as output");
 }
 
 static bool read_keep(const struct args *args, struct decode *decode) {
@@ -240,8 +231,7 @@ static bool read_keep(const struct args *args, struct decode *decode) {
     if (!decode->keep_bad ||
         (decode->task == TASK_SHOW && decode->source.keep && !decode->source.quiet))
         return true;
-    say("--keep needs --csv, --tsv or --key, and a format that keeps the record");
-    return false;
+    return refuse("--keep needs --csv, --tsv or --key, and a format that keeps the record");
 }
 
 /*
@@ -270,10 +260,8 @@ bool decode_read_options(const struct args *args, struct decode *decode) {
         return false;
     const bool named = format == VIEW_TSV || format == VIEW_CSV,
                columns = from == CSV || from == TSV;
-    if (args->value[HEADER] && !named && !columns) {
-        say("--header needs columns: --csv, --tsv, --format tsv or --format csv");
-        return false;
-    }
+    if (args->value[HEADER] && !named && !columns)
+        return refuse("--header needs columns: --csv, --tsv, --format tsv or --format csv");
     if (!read_kind(args, decode, (enum view_format)format) || !read_times(args, &decode->view) ||
         !read_place(args, decode, from, (enum view_format)format) ||
         !read_task(args, decode, (enum view_format)format))

@@ -121,9 +121,7 @@ static int64_t first_days(struct span w, int64_t *last) {
     int64_t n = 0, day;
     multiples(w, DAY, &day);
     for (; day >= w.from; day -= DAY) {
-        char text[DATE_ROOM];
-        date_text(text, day);
-        if (memcmp(text + 8, "01", 2) == 0 && n++ == 0)
+        if (memcmp(DATED(day) + 8, "01", 2) == 0 && n++ == 0)
             *last = day;
     }
     return n;

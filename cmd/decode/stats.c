@@ -282,7 +282,7 @@ static bool pid_name(const struct view *view, uint64_t pid, char name[VIEW_PID_N
 /* ---- text ------------------------------------------------------------------ */
 
 static void show_lists(struct view *view, const struct summary *s) {
-    char date[DATE_ROOM], to[DATE_ROOM], span[40], id[SFID_WIDE_TEXT_LEN], name[VIEW_PID_NAME];
+    char span[40], id[SFID_WIDE_TEXT_LEN], name[VIEW_PID_NAME];
     for (size_t i = 0; i < s->hot; i++) {
         const struct pid_count *pid = &s->hottest[i];
         const unsigned share = per_mille(s, pid->count);
@@ -292,10 +292,9 @@ static void show_lists(struct view *view, const struct summary *s) {
                   share % 10, is_hot(s, pid) ? ", hot" : "");
     }
     for (size_t i = 0; i < s->gaps; i++) {
-        date_text(date, s->gap[i].from);
-        date_text(to, s->gap[i].to);
         age_text(span, s->gap[i].to - s->gap[i].from);
-        out_print("%-14s  %s, from %s to %s\n", "gap", span, date, to);
+        out_print("%-14s  %s, from %s to %s\n", "gap", span, DATED(s->gap[i].from),
+                  DATED(s->gap[i].to));
     }
     for (size_t i = 0; i < s->repeats; i++) {
         id_text(view, id, s->repeat[i].id);
@@ -303,22 +302,19 @@ static void show_lists(struct view *view, const struct summary *s) {
     }
     for (size_t i = 0; i < s->order.shown; i++) {
         const struct misplaced *m = &s->order.list[i];
-        date_text(date, ms_of(view, m->id));
         id_text(view, id, m->id);
         out_print("%-14s  %s of %s, ID number %zu, is %zu place%s out of order\n", "order break",
-                  id, date, m->number, m->places, m->places == 1 ? "" : "s");
+                  id, DATED(ms_of(view, m->id)), m->number, m->places, m->places == 1 ? "" : "s");
     }
 }
 
 static void show_summary_text(struct view *view, const struct summary *s) {
-    char date[DATE_ROOM], span[40];
+    char span[40];
     out_print("%-14s  %zu\n", "IDs", s->count);
     if (s->count == 0)
         return;
-    date_text(date, s->first);
-    out_print("%-14s  %s\n", "first", date);
-    date_text(date, s->last);
-    out_print("%-14s  %s\n", "last", date);
+    out_print("%-14s  %s\n", "first", DATED(s->first));
+    out_print("%-14s  %s\n", "last", DATED(s->last));
     age_text(span, s->last - s->first);
     out_print("%-14s  %s\n", "span", span);
     out_print("%-14s  %zu\n", "duplicates", s->count - s->distinct);
@@ -326,27 +322,22 @@ static void show_summary_text(struct view *view, const struct summary *s) {
     if (s->breaks > 0)
         out_print(", the farthest by %zu place%s", s->order.farthest.places,
                   s->order.farthest.places == 1 ? "" : "s");
-    date_text(date, s->second_peak.at);
     out_print("\n%-14s  %zu on average over %zu seconds with IDs, %zu at most, at %s\n",
-              "IDs per second", s->count / s->seconds, s->seconds, s->second_peak.ids, date);
+              "IDs per second", s->count / s->seconds, s->seconds, s->second_peak.ids,
+              DATED(s->second_peak.at));
     out_print("%-14s  %zu seconds with over 4 times the average\n", "bursts", s->bursts);
-    date_text(date, s->pid_second_peak.at);
     out_print("%-14s  %zu on average, %zu at most, pid %" PRIu64 " at %s\n", "pid and second",
-              s->count / s->pid_seconds, s->pid_second_peak.ids, s->pid_second_peak.pid, date);
-    date_text(date, s->tick_peak.at);
+              s->count / s->pid_seconds, s->pid_second_peak.ids, s->pid_second_peak.pid,
+              DATED(s->pid_second_peak.at));
     out_print("%-14s  %zu of %" PRIu64 " at most, pid %" PRIu64 " at %s\n", "pid and tick",
-              s->tick_peak.ids, s->max_seq + 1, s->tick_peak.pid, date);
+              s->tick_peak.ids, s->max_seq + 1, s->tick_peak.pid, DATED(s->tick_peak.at));
     out_print("%-14s  %zu\n", "pids", s->pids);
     show_lists(view, s);
 }
 
 /* ---- JSON ------------------------------------------------------------------ */
 
-static void put_time(const char *key, int64_t unix_ms) {
-    char date[DATE_ROOM];
-    date_text(date, unix_ms);
-    json_text(key, date);
-}
+static void put_time(const char *key, int64_t unix_ms) { json_text(key, DATED(unix_ms)); }
 
 static void put_id(struct view *view, const char *key, sfid_wide id) {
     char text[SFID_WIDE_TEXT_LEN];

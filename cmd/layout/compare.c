@@ -71,11 +71,10 @@ static bool read_pids(const struct args *args, int i, struct side *side) {
     if (len < sizeof first)
         memcpy(first, text, len);
     if (!read_u64(first, highest, &least) ||
-        !read_u64(hyphen ? hyphen + 1 : text, highest, &most) || least > most) {
-        say("%s: %s is not a range of pids of %s; expected MIN-MAX, such as 0-7, in 0 to %" PRIu64,
+        !read_u64(hyphen ? hyphen + 1 : text, highest, &most) || least > most)
+        return refuse(
+            "%s: %s is not a range of pids of %s; expected MIN-MAX, such as 0-7, in 0 to %" PRIu64,
             args->label[i], QUOTE(text), shown->name, highest);
-        return false;
-    }
     id_set_pids(&side->all, least, most);
     return true;
 }
@@ -201,12 +200,11 @@ static bool earlier_epoch(const struct side *next, int64_t ms, char name[SFID_LA
 }
 
 static const char *cure_of(const struct side *old, const struct side *next, char text[LINE]) {
-    char date[DATE_ROOM], name[SFID_LAYOUT_STR_LEN];
+    char name[SFID_LAYOUT_STR_LEN];
     int64_t ms;
     if (!earliest(old, next, &ms))
         return "use a layout with higher IDs: NEW ends before its own get above those of OLD";
-    date_text(date, ms);
-    const int n = snprintf(text, LINE, "let NEW begin at %s, or later", date);
+    const int n = snprintf(text, LINE, "let NEW begin at %s, or later", DATED(ms));
     if (earlier_epoch(next, ms, name))
         snprintf(text + n, (size_t)(LINE - n), "; or use the layout %s", name);
     return text;
@@ -264,7 +262,7 @@ static void find_equal(struct report *report, const struct side *old, const stru
 }
 
 static void find_order(struct report *report, const struct side *old, const struct side *next) {
-    char cure[LINE], low[SFID_WIDE_TEXT_LEN], high[SFID_WIDE_TEXT_LEN], date[DATE_ROOM];
+    char cure[LINE], low[SFID_WIDE_TEXT_LEN], high[SFID_WIDE_TEXT_LEN];
     int64_t ms;
     const bool both = old->gives && next->gives;
     const sfid_wide lowest = id_set_lowest(&next->given), highest = id_set_highest(&old->given);
@@ -272,10 +270,8 @@ static void find_order(struct report *report, const struct side *old, const stru
     report_topic(report, "order");
     if (report->json) {
         json_bool("in_order", in_order);
-        if (both && earliest(old, next, &ms)) {
-            date_text(date, ms);
-            json_text("earliest", date);
-        }
+        if (both && earliest(old, next, &ms))
+            json_text("earliest", DATED(ms));
     }
     if (!both)
         report_fine(report, "one of the two gives no ID");
@@ -389,10 +385,9 @@ int layout_compare(const struct args *args, int first, const struct shown *old_s
         return STATUS_USAGE;
     next.given = next.all;
     next.gives = id_set_span(&next.given, next.since.unix_ms, next.until.unix_ms);
-    if (!id_set_span(&old.all, old.since.unix_ms, INT64_MAX)) {
-        say("--old-since: %s ends before that, at %s", old_shown->name, old_shown->last);
-        return STATUS_USAGE;
-    }
+    if (!id_set_span(&old.all, old.since.unix_ms, INT64_MAX))
+        return fail(STATUS_USAGE, "--old-since: %s ends before that, at %s", old_shown->name,
+                    old_shown->last);
     old.given = old.all;
     old.gives = id_set_span(&old.given, INT64_MIN, old.until.unix_ms);
 

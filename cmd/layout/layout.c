@@ -44,15 +44,13 @@ static int read_operand(const struct args *args, int i, struct shown *shown) {
     if (any.wide ? layout_look_at_wide(shown, &any.wide_layout)
                  : layout_look_at(shown, &any.layout))
         return STATUS_GOOD;
-    say("%s", sfid_strerror(SFID_EINVAL));
-    return STATUS_INTERNAL;
+    return fail(STATUS_INTERNAL, "%s", sfid_strerror(SFID_EINVAL));
 }
 
 static int list(const struct args *args, enum view_format format) {
     if (layout_list(format, args->value[HEADER] != NULL))
         return STATUS_GOOD;
-    say("%s", sfid_strerror(SFID_EINVAL));
-    return STATUS_INTERNAL;
+    return fail(STATUS_INTERNAL, "%s", sfid_strerror(SFID_EINVAL));
 }
 
 /* Accepts a name, perhaps after its table's, that needs no quotes. */
@@ -71,22 +69,22 @@ static int show_sql(const struct args *args, enum view_format format) {
     const int dialect = args_choice(args, SQL, sql_dialects);
     if (dialect < 0)
         return STATUS_USAGE;
-    if (!is_column(column)) {
-        say("--column: %s is not a column name; use fewer than 64 letters, digits, _ and dots, beginning with a letter or _",
+    if (!is_column(column))
+        return fail(
+            STATUS_USAGE,
+            "--column: %s is not a column name; use fewer than 64 letters, digits, _ and dots, beginning with a letter or _",
             QUOTE(column));
-        return STATUS_USAGE;
-    }
     const int status = read_operand(args, 1, &shown);
-    if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE) {
-        say("--sql: IDs of %s are in base62, which no database reads; use range for a span of time, or decode --csv for a dump",
+    if (status == STATUS_GOOD && shown.wide && shown.kind == SFID_AWSFLAKE)
+        return fail(
+            STATUS_USAGE,
+            "--sql: IDs of %s are in base62, which no database reads; use range for a span of time, or decode --csv for a dump",
             shown.name);
-        return STATUS_USAGE;
-    }
-    if (status == STATUS_GOOD && shown.wide && dialect >= SQL_WAREHOUSES) {
-        say("--sql: %s knows no layouts of 128 bits here, such as %s; decode --csv takes a dump apart",
+    if (status == STATUS_GOOD && shown.wide && dialect >= SQL_WAREHOUSES)
+        return fail(
+            STATUS_USAGE,
+            "--sql: %s knows no layouts of 128 bits here, such as %s; decode --csv takes a dump apart",
             args->value[SQL], shown.name);
-        return STATUS_USAGE;
-    }
     if (status == STATUS_GOOD)
         layout_sql(&shown, (enum sql_dialect)dialect, column, format == VIEW_JSON);
     return status;
@@ -112,19 +110,16 @@ static int show_layout(const struct args *args, enum view_format format) {
 static int check(const struct args *args, enum view_format format) {
     struct shown shown;
     const int status = read_operand(args, 1, &shown);
-    if (status == STATUS_GOOD && shown.wide) {
-        say("layout check: %s has 128 bits; expected a layout of 64 bits", shown.name);
-        return STATUS_BAD_INPUT;
-    }
+    if (status == STATUS_GOOD && shown.wide)
+        return fail(STATUS_BAD_INPUT, "layout check: %s has 128 bits; expected a layout of 64 bits",
+                    shown.name);
     return status == STATUS_GOOD ? layout_check(&shown, format == VIEW_JSON, moment_now()) : status;
 }
 
 static int compare(const struct args *args, enum view_format format) {
     struct shown old, next;
-    if (args->operand_count != 3) {
-        say("layout compare: expected two layouts, OLD and NEW");
-        return usage(args->command);
-    }
+    if (args->operand_count != 3)
+        return misuse(args, "layout compare: expected two layouts, OLD and NEW");
     int status = read_operand(args, 1, &old);
     if (status == STATUS_GOOD)
         status = read_operand(args, 2, &next);
@@ -170,8 +165,7 @@ static bool are_fitting(const struct args *args, const char *action, enum view_f
     if (wrong)
         say("%s", wrong);
     else if (compare_option(args) && strcmp(action, "compare") != 0) {
-        say("%s needs layout compare", compare_option(args));
-        return false;
+        return refuse("%s needs layout compare", compare_option(args));
     }
     return wrong == NULL;
 }
@@ -183,10 +177,9 @@ static int run_layout(const struct args *args) {
         say_unknown("layout: unknown action", name, action_name);
         return usage(args->command);
     }
-    if (args->operand_count > actions[i].operands) {
-        say("layout %s: unexpected argument %s", name, QUOTE(args->operands[actions[i].operands]));
-        return usage(args->command);
-    }
+    if (args->operand_count > actions[i].operands)
+        return misuse(args, "layout %s: unexpected argument %s", name,
+                      QUOTE(args->operands[actions[i].operands]));
     const int format = args_choice(args, FORMAT, formats);
     if (format < 0 || !are_fitting(args, name, (enum view_format)format))
         return STATUS_USAGE;

@@ -174,10 +174,8 @@ static void show_amount(const char *label, uint64_t value) {
 }
 
 static void show_crossing(const char *label, const char *before, int64_t at_ms) {
-    char date[DATE_ROOM];
-    date_text(date, at_ms);
     if (at_ms < INT64_MAX)
-        out_print("%-14s  %s%s\n", label, before, date);
+        out_print("%-14s  %s%s\n", label, before, DATED(at_ms));
     else
         out_print("%-14s  never\n", label);
 }
@@ -227,10 +225,8 @@ static void put_fields(const struct shown *shown) {
 }
 
 static void put_crossing(const char *name, int64_t at_ms) {
-    char date[DATE_ROOM];
-    date_text(date, at_ms);
     if (at_ms < INT64_MAX)
-        json_text(name, date);
+        json_text(name, DATED(at_ms));
 }
 
 /* What never comes is left out. */

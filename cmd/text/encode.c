@@ -38,16 +38,14 @@ struct encode {
 /* ---- options --------------------------------------------------------------- */
 
 static bool read_moment(const struct args *args, struct encode *e) {
-    char date[DATE_ROOM];
     if (!args_time(args, TIME, moment_now(), &e->at))
         return false;
     const bool early = e->at.unix_ms < e->begin_ms;
     if (!early && e->at.unix_ms < e->facts.facts.last_ms)
         return true;
-    date_text(date, early ? e->begin_ms : e->facts.facts.last_ms);
-    say("%s: %s is out of range: layout %s %s %s", args->label[TIME], QUOTE(args->value[TIME]),
-        e->ids.view.name, early ? "begins at" : "ends before", date);
-    return false;
+    return refuse("%s: %s is out of range: layout %s %s %s", args->label[TIME],
+                  QUOTE(args->value[TIME]), e->ids.view.name, early ? "begins at" : "ends before",
+                  DATED(early ? e->begin_ms : e->facts.facts.last_ms));
 }
 
 /* IDs that name a host have no separate pid, so the options must name the host. */
@@ -64,10 +62,8 @@ static bool read_pid(const struct args *args, struct encode *e) {
 }
 
 static bool read_random(const struct args *args, struct encode *e) {
-    if (args->value[RANDOM] && e->facts.max_random == 0) {
-        say("%s needs layout uuid7", args->label[RANDOM]);
-        return false;
-    }
+    if (args->value[RANDOM] && e->facts.max_random == 0)
+        return refuse("%s needs layout uuid7", args->label[RANDOM]);
     return args_number(args, RANDOM, e->facts.max_random, &e->random);
 }
 
@@ -115,10 +111,8 @@ static int run_encode(const struct args *args) {
     if (!read_encode(args, &e))
         return STATUS_USAGE;
     const int code = show_encoded(&e);
-    if (code < 0) {
-        say("%s", sfid_strerror(code));
-        return status_of(code);
-    }
+    if (code < 0)
+        return fail(status_of(code), "%s", sfid_strerror(code));
     remark("an ID from encode is not guaranteed to be unique: sfid gen may generate the same one");
     return STATUS_GOOD;
 }

@@ -99,10 +99,8 @@ static bool add_range(const struct args *args, struct gen *gen) {
     if (!args_number(args, PID_FIRST, pids[1], &pids[0]) ||
         !args_number(args, PID_LAST, pids[1], &pids[1]))
         return false;
-    if (values[0] && values[1] && pids[0] > pids[1]) {
-        say("--pid-min: %s is above --pid-max: %s", QUOTE(values[0]), QUOTE(values[1]));
-        return false;
-    }
+    if (values[0] && values[1] && pids[0] > pids[1])
+        return refuse("--pid-min: %s is above --pid-max: %s", QUOTE(values[0]), QUOTE(values[1]));
     size_t len = (size_t)snprintf(gen->store, sizeof gen->store, "%s", gen->opt.store);
     for (int i = 0; i < 2; i++)
         if (values[i] && len < sizeof gen->store)
@@ -118,11 +116,9 @@ static bool has_range(const struct args *args) {
 
 static bool read_source(const struct args *args, struct gen *gen) {
     struct args known = *args;
-    if (has_range(args) && args->value[PID] && !args->from_env[PID]) {
-        say("--pid and %s cannot be used together",
-            args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
-        return false;
-    }
+    if (has_range(args) && args->value[PID] && !args->from_env[PID])
+        return refuse("--pid and %s cannot be used together",
+                      args->value[PID_FIRST] ? "--pid-min" : "--pid-max");
     if (has_range(args))
         known.value[PID] = NULL; /* one of the environment gives way, as for --store */
     gen->by_default = args->value[STORE] == NULL && known.value[PID] == NULL;
@@ -144,9 +140,8 @@ static bool read_app(const struct args *args, struct gen *gen) {
 static bool read_host(const struct args *args, struct gen *gen) {
     if (!has_range(args))
         return source_read_host(args, &source, &gen->layout, &gen->opt);
-    say("%s: layout %s does not lease pids", args->value[PID_FIRST] ? "--pid-min" : "--pid-max",
-        gen->ids.view.name);
-    return false;
+    return refuse("%s: layout %s does not lease pids",
+                  args->value[PID_FIRST] ? "--pid-min" : "--pid-max", gen->ids.view.name);
 }
 
 /* Reads how IDs are taken from the sequence. */
@@ -154,11 +149,9 @@ static bool read_sequence(const struct args *args, struct gen *gen) {
     static const char *const names[] = {
         [SFID_WAIT] = "wait", [SFID_BORROW] = "borrow", [SFID_FAIL] = "fail", NULL};
     const int how = args_choice(args, EXHAUSTION, names);
-    if (how == SFID_BORROW && host_is_named(&gen->layout)) {
-        say("--exhaustion: layout %s never runs ahead of the clock; use wait or fail",
-            gen->ids.view.name);
-        return false;
-    }
+    if (how == SFID_BORROW && host_is_named(&gen->layout))
+        return refuse("--exhaustion: layout %s never runs ahead of the clock; use wait or fail",
+                      gen->ids.view.name);
     gen->opt.exhaustion = (sfid_exhaustion)how;
     return how >= 0 &&
            args_number(args, RANDOM_START, (max_seq(&gen->layout) + 1) / 2, &gen->opt.random_start);
@@ -244,16 +237,15 @@ static int draw(struct gen *gen) {
 
 static int fail_gen(const struct gen *gen, int code) {
     const char *text = sfid_last_error(gen->g);
-    if (code == SFID_EBUSY && gen->opt.pid >= 0) {
-        say("%s; use another --pid", text);
-        return status_of(code);
-    }
+    if (code == SFID_EBUSY && gen->opt.pid >= 0)
+        return fail(status_of(code), "%s; use another --pid", text);
     if (code == SFID_EAGAIN && gen->opt.exhaustion == SFID_FAIL) {
         const int ms = sfid_retry_ms(gen->g);
-        say("%" PRIu64 " of %" PRIu64
+        return fail(
+            status_of(code),
+            "%" PRIu64 " of %" PRIu64
             " IDs generated: the sequence of this tick is used up; the next tick begins in %d ms",
             gen->done, gen->count, ms > 0 ? ms : 0);
-        return status_of(code);
     }
     return store_failure(code, text);
 }

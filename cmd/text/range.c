@@ -102,10 +102,8 @@ static int run_range(const struct args *args) {
         return STATUS_USAGE;
     }
     const int code = look_at_layout(&layout);
-    if (code < 0) {
-        say("%s", sfid_strerror(code));
-        return status_of(code);
-    }
+    if (code < 0)
+        return fail(status_of(code), "%s", sfid_strerror(code));
     put_bound(&layout, first_from(&layout, since), '\t');
     put_bound(&layout, first_from(&layout, until), '\n');
     return STATUS_GOOD;

@@ -95,12 +95,10 @@ bool view_choose(struct view *view, const char *label, const char *names) {
             return false;
         }
         if (view->chosen_count == VIEW_CHOSEN ||
-            (column == COLUMN_PARTITION && view->partition == PARTITION_NONE)) {
-            say(view->chosen_count == VIEW_CHOSEN ? "%s: there can be 16 columns at most"
-                                                  : "%s: partition needs --partition",
-                label);
-            return false;
-        }
+            (column == COLUMN_PARTITION && view->partition == PARTITION_NONE))
+            return refuse(view->chosen_count == VIEW_CHOSEN ? "%s: there can be 16 columns at most"
+                                                            : "%s: partition needs --partition",
+                          label);
         view->chosen[view->chosen_count++] = (unsigned char)column;
         p += len;
         if (*p == '\0')

@@ -30,15 +30,13 @@ static bool is_given(const struct args *args, int i) {
 static bool only_with(const struct args *args, int i, bool fits, const char *whom) {
     if (fits || !is_given(args, i))
         return true;
-    say("%s needs %s", args->label[i], whom);
-    return false;
+    return refuse("%s needs %s", args->label[i], whom);
 }
 
 static bool not_both(const struct args *args, int i, int k) {
     if (!is_given(args, i) || !is_given(args, k))
         return true;
-    say("%s and %s cannot be used together", args->label[i], args->label[k]);
-    return false;
+    return refuse("%s and %s cannot be used together", args->label[i], args->label[k]);
 }
 
 bool host_check(const struct args *args, const struct host_options *at,
@@ -81,8 +79,8 @@ static bool read_mac(const char *text, uint64_t *mac) {
 }
 
 static bool no_interface(const struct args *args, int i, const char *what) {
-    say("%s: %s is not an interface with %s address", args->label[i], QUOTE(args->value[i]), what);
-    return false;
+    return refuse("%s: %s is not an interface with %s address", args->label[i],
+                  QUOTE(args->value[i]), what);
 }
 
 static bool find_mac(const struct args *args, const struct host_options *at, int64_t *pid) {
@@ -93,9 +91,8 @@ static bool find_mac(const struct args *args, const struct host_options *at, int
     } else if (args->value[at->mac] == NULL) {
         return true; /* the library finds one itself */
     } else if (!read_mac(args->value[at->mac], &mac)) {
-        say("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02", args->label[at->mac],
-            QUOTE(args->value[at->mac]));
-        return false;
+        return refuse("%s: %s is not a MAC address; use one such as 02:42:ac:11:00:02",
+                      args->label[at->mac], QUOTE(args->value[at->mac]));
     }
     *pid = (int64_t)mac;
     return true;
@@ -204,11 +201,9 @@ bool source_read(const struct args *args, const struct source_options *at,
     const int p = at->host.pid;
     const bool pid = args->value[p] != NULL, store = args->value[at->store] != NULL;
     uint64_t value;
-    if (pid && store && !args->from_env[p] && !args->from_env[at->store]) {
-        say("%s and %s cannot be used together: a store chooses the pid", args->label[p],
-            args->label[at->store]);
-        return false;
-    }
+    if (pid && store && !args->from_env[p] && !args->from_env[at->store])
+        return refuse("%s and %s cannot be used together: a store chooses the pid", args->label[p],
+                      args->label[at->store]);
     if (!pid || (store && !args->from_env[at->store])) {
         opt->store = store ? args->value[at->store] : "local";
         return true;
@@ -221,11 +216,10 @@ bool source_read(const struct args *args, const struct source_options *at,
 
 bool source_read_host(const struct args *args, const struct source_options *at,
                       const struct any_layout *any, sfid_options *opt) {
-    if (args->value[at->app] && !args->from_env[at->app]) {
-        say("%s: layout %s has no apps: processes with the same worker share its sequence",
+    if (args->value[at->app] && !args->from_env[at->app])
+        return refuse(
+            "%s: layout %s has no apps: processes with the same worker share its sequence",
             args->label[at->app], args->value[at->layout]);
-        return false;
-    }
     if (args->value[at->store] && !args->from_env[at->store])
         opt->store = args->value[at->store];
     return host_pid(args, &at->host, any, &opt->pid);
