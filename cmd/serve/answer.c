@@ -119,9 +119,11 @@ static const char *reason_of(int status) {
     return "400 Bad Request";
 }
 
-char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length,
+char *http_head(char *p, struct client *client, int status, const char *type, int64_t length,
                 const char *extra) {
-    const bool keep = client->keep && !client->closing && !state.stopping;
+    client->status = status;
+    client->closing = client->closing || !client->keep;
+    const bool keep = !client->closing && !state.stopping;
     p = put_text(put_text(p, "HTTP/1.1 "), reason_of(status));
     p = put_text(put_text(p, "\r\nDate: "), date);
     p = put_text(put_text(p, "\r\nContent-Type: "), type);
@@ -139,8 +141,6 @@ char *http_head(char *p, const struct client *client, int status, const char *ty
 static void write_answer(struct client *client, const struct http_request *r, int status,
                          const char *type, const char *extra, struct slice body) {
     char *p = client_room(client, HEAD_ROOM + strlen(extra) + body.len);
-    client->closing = client->closing || !client->keep;
-    client->status = status;
     p = http_head(p, client, status, type, (int64_t)body.len, extra);
     if (!r->head) {
         memcpy(p, body.at, body.len);
@@ -310,8 +310,6 @@ static void put_head(struct client *client) {
     char head[HEAD_ROOM], *start = client->out.at + client->job.start, *body = start + HEAD_ROOM;
     const size_t len = (size_t)(client->out.at + client->out.len - body);
     const char *type = client->job.answer == ANSWER_JSON ? "application/json" : "text/plain";
-    client->closing = client->closing || !client->keep;
-    client->status = 200;
     const size_t used = (size_t)(http_head(head, client, 200, type, (int64_t)len, "") - head);
     memmove(start + used, body, len);
     memcpy(start, head, used);

@@ -65,8 +65,8 @@ size_t client_pending(const struct client *client);
 #define HEAD_ROOM 384
 #define LENGTH_NONE (-1) /* no Content-Length */
 
-/* Writes a head at p. extra: more lines, each with its CRLF, or "". */
-char *http_head(char *p, const struct client *client, int status, const char *type, int64_t length,
+/* Writes the head of an answer at p. extra: more lines, each with its CRLF, or "". */
+char *http_head(char *p, struct client *client, int status, const char *type, int64_t length,
                 const char *extra);
 
 /* Each writes a whole answer to a request; to HEAD its head alone. */

@@ -97,8 +97,6 @@ static void begin_ids(struct client *client, const struct http_request *r, enum 
         return;
     }
     char *p = client_room(client, HEAD_ROOM);
-    client->closing = client->closing || !client->keep;
-    client->status = 200;
     client_end(client,
                http_head(p, client, 200, answer == ANSWER_JSON ? "application/json" : "text/plain",
                          LENGTH_NONE, ""));

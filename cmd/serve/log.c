@@ -77,11 +77,15 @@ static int place_of(const void *key) {
     return oldest;
 }
 
-static void log_args(int level, const void *key, const char *fmt, va_list args) {
+void log_keyed(int level, const void *key, const char *fmt, ...) {
     char text[LINE];
-    const int i = place_of(key);
     const int64_t now = monotonic_ms();
+    va_list args;
+    va_start(args, fmt);
     vsnprintf(text, sizeof text, fmt, args);
+    va_end(args);
+    key = key ? key : fmt;
+    const int i = place_of(key);
     if (kept[i].key == key && now < kept[i].until_ms) {
         kept[i].more++;
         snprintf(kept[i].text, sizeof kept[i].text, "%.*s", (int)sizeof kept[i].text - 1, text);
@@ -93,20 +97,6 @@ static void log_args(int level, const void *key, const char *fmt, va_list args) 
     kept[i].level = level;
     kept[i].until_ms = now + QUIET_MS;
     write_more(i, text);
-}
-
-void log_line(int level, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    log_args(level, fmt, fmt, args);
-    va_end(args);
-}
-
-void log_keyed(int level, const void *key, const char *fmt, ...) {
-    va_list args;
-    va_start(args, fmt);
-    log_args(level, key, fmt, args);
-    va_end(args);
 }
 
 void log_access(const char *fmt, ...) {

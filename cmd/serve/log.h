@@ -9,10 +9,10 @@ enum { LOG_ERROR = 3, LOG_WARNING = 4, LOG_NOTICE = 5, LOG_INFO = 6 }; /* as sys
 
 void log_begin(void);
 
-/* Writes a line. The same key (or, without one, the same format) is written at most once in 10 s;
+/* Writes a line. The same key (or, if it is NULL, the same format) is written at most once in 10 s;
  * what was left out is counted. */
-void log_line(int level, const char *fmt, ...) CLI_PRINTF(2, 3);
 void log_keyed(int level, const void *key, const char *fmt, ...) CLI_PRINTF(3, 4);
+#define log_line(level, ...) log_keyed(level, NULL, __VA_ARGS__)
 
 /* Writes a line of --access-log: never left out. */
 void log_access(const char *fmt, ...) CLI_PRINTF(1, 2);
