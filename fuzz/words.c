@@ -147,6 +147,7 @@ int fuzz_words(const uint8_t *data, size_t size) {
         break;
     default:
         HOLDS(nearest(text, name_at) == NULL || strlen(text) < 100);
+        say_unknown("unknown", text, name_at);
         break;
     }
     free(text);
