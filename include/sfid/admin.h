@@ -310,7 +310,8 @@ SFID_API SFID_MUST_CHECK int sfid_app_check(const sfid_options *opt,
  * content is the file from its start. It has size bytes, of which 32768 count; a
  * size of 0 is an empty file.
  *
- * Returns 0 if a generator can use the mark, or
+ * Returns 0 if a generator can use the mark, also a blank one: then it begins a window later, since
+ * nothing says what was used; or
  *   SFID_ESTATE  the mark is damaged: no generator uses this pid until the file is removed
  *   SFID_EINVAL  content is NULL, and size is not 0
  * Threads: any. Fork: safe. Signals: async-safe.

@@ -62,7 +62,7 @@ static int open_file(const struct sfid__dir *dir, const char *name, int flags) {
 int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st,
                     struct sfid__error *err) {
     const int fd = open_file(dir, name, flags);
-    if (fd < 0 && errno == ENOENT && !(flags & O_CREAT)) {
+    if (fd < 0 && errno == (flags & O_CREAT ? EEXIST : ENOENT)) {
         err->code = 0;
         return -1;
     }
@@ -82,15 +82,22 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
     return sfid__file_same(&at, id);
 }
 
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st,
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, struct stat *st,
                     struct sfid__error *err) {
-    return sfid__file_lock_as(dir, name, create, LOCK_EX, st, err);
+    return sfid__file_lock_as(dir, name, made, LOCK_EX, st, err);
 }
 
-int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how,
+int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool *made, int how,
                        struct stat *st, struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
-        const int fd = sfid__file_open(dir, name, create ? O_RDWR | O_CREAT : O_RDWR, st, err);
+        int fd = sfid__file_open(dir, name, O_RDWR, st, err);
+        const bool missing = fd < 0 && err->code == 0;
+        if (missing && made)
+            fd = sfid__file_open(dir, name, O_RDWR | O_CREAT | O_EXCL, st, err);
+        if (made)
+            *made = missing && fd >= 0;
+        if (fd < 0 && made && err->code == 0) /* another process has just made it */
+            continue;
         if (fd < 0)
             return -1;
         if (flock(fd, how | LOCK_NB) < 0) {

@@ -28,27 +28,28 @@ int sfid__file_fail(struct sfid__error *err, const struct sfid__dir *dir, const 
 /*
  * Opens `name` in dir. flags: as of open(2); links are not followed. Returns a descriptor
  * (close-on-exec), or -1 with SFID_ESTATE: a symbolic link, another owner and so on. Without
- * O_CREAT, a missing file gives -1 with err->code 0.
+ * O_CREAT, a missing file gives -1 with err->code 0; so does with O_EXCL one that is there.
  */
 int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, struct stat *st,
                     struct sfid__error *err);
 
 /*
- * Opens `name` in dir for reading and writing, and takes its lock.
+ * Opens `name` in dir for reading and writing, and takes its lock. made: whether this call has made
+ * the file; NULL: it makes none.
  *
  * Returns a descriptor (close-on-exec), or -1 with err filled in:
  *   SFID_EBUSY   someone else holds the lock
  *   SFID_ESTATE  as from sfid__file_open()
- * If create is false, a missing file gives -1 with err->code 0.
+ * If made is NULL, a missing file gives -1 with err->code 0.
  */
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool create, struct stat *st,
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, struct stat *st,
                     struct sfid__error *err);
 
 /*
  * The same with a lock that is shared (LOCK_SH) or not (LOCK_EX). A lock changes
  * its kind by dropping the old one first, so that is done inside the door.
  */
-int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool create, int how,
+int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool *made, int how,
                        struct stat *st, struct sfid__error *err);
 
 /*

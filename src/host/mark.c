@@ -52,7 +52,11 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
     return SFID_ESTATE;
 }
 
-/* Reads all entries. A file that is blank all over says 0. */
+/*
+ * Reads all entries. A file that is blank all over says 0, and is damaged unless this process has
+ * just made it: entries are written at once, so whoever finds none finds a file that was cut off,
+ * or a maker that was killed, and does not know which.
+ */
 static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app, int fd,
                      entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said, bool *blank,
                      struct sfid__error *err) {
@@ -65,9 +69,10 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
         err->one_file = true;
         return SFID_ESTATE;
     }
-    if (*blank)
+    if (*blank) {
         said->top = make_entry(mark, 0, 0, (struct sfid__position){0});
-    else if (!sfid__mark_read(all, said))
+        said->damaged = !mark->made;
+    } else if (!sfid__mark_read(all, said))
         return fail_damaged(mark, app, err);
     if (said->top.layout != mark->want.layout || said->top.pid != mark->want.pid)
         return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid",
@@ -76,11 +81,11 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
 }
 
 /*
- * Reads the position in the file. A file without any entry was just made, or
- * its maker died before it wrote one: nothing was issued under it. All its
- * entries are written, so that from then on a blank one means damage. A file
- * that is short or has a hole is written in full, because a mapping of it would
- * fault. So is a file of the format before.
+ * Reads the position in the file. A file that was just made gets all entries, so
+ * that from then on a blank one means damage. One that was found without any
+ * gets one: it stays damaged until a window bounds what its user could not know.
+ * A file that is short or has a hole is written in full, because a mapping of it
+ * would fault. So is a file of the format before.
  *
  * What bounds nothing yet need not be durable: write_next() syncs it, and its
  * name, behind the first window. The maker may have been killed before it had
@@ -99,7 +104,7 @@ static int read_position(struct sfid__mark *mark, const struct sfid__dir *app, i
                bounds = said.top.position > 0 || said.top.life > 0;
     if (anew) {
         said.top.serial = said.serial + 1;
-        sfid__mark_fill(all, said.top);
+        sfid__mark_fill(all, said.top, blank && said.damaged ? 1 : SFID__MARK_ENTRIES);
     }
     const bool whole = !anew && lseek(fd, 0, SEEK_HOLE) >= FILE_SIZE;
     const int why = whole ? 0 : sfid__mark_file_fill(fd, all, bounds && mark->want.synced);
@@ -168,7 +173,7 @@ static int open_again(const struct sfid__mark *mark) {
 static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, int *reader,
                         struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, true, &st, err);
+    const int fd = sfid__file_lock(app, mark->name, &mark->made, &st, err);
     if (fd < 0)
         return err->code;
     mark->held.id = sfid__file_id(&st);
@@ -379,7 +384,7 @@ int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *e
 static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, bool by_fd,
                        struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock_as(app, mark->name, false, LOCK_SH, &st, err);
+    const int fd = sfid__file_lock_as(app, mark->name, NULL, LOCK_SH, &st, err);
     if (fd < 0)
         return err->code ? err->code
                          : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);

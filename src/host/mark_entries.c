@@ -162,8 +162,9 @@ int sfid__mark_spare(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], uint
     return oldest;
 }
 
-void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_entry e) {
-    for (int i = 0; i < SFID__MARK_ENTRIES; i++, e.serial++) {
+void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_entry e,
+                     int n) {
+    for (int i = 0; i < n; i++, e.serial++) {
         sfid__mark_entry_seal(&e);
         all[i] = e;
     }

@@ -93,7 +93,8 @@ int sfid__mark_spare(const struct sfid__mark_entry all[SFID__MARK_ENTRIES], uint
  * SIGBUS. */
 int sfid__mark_entry_copy(void *there, struct sfid__mark_entry *e, bool into);
 
-/* Makes all entries the same; the serials begin with the entry's. */
-void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_entry e);
+/* Makes the first n entries the same; the serials begin with the entry's. */
+void sfid__mark_fill(struct sfid__mark_entry all[SFID__MARK_ENTRIES], struct sfid__mark_entry e,
+                     int n);
 
 #endif

@@ -4,6 +4,9 @@
  * somebody else's. It rules out one pid. Other pids of the app go on, the event UNUSABLE names the
  * file, and a generator that has no other pid says so.
  *
+ * And a mark that was cut off, or is all zeros, while the page is lost: what was used is unknown,
+ * so the next process begins a window later.
+ *
  * And a page whose limit is damaged while its mark is lost: nothing but the layout bounds it then,
  * and that does.
  *
@@ -136,6 +139,36 @@ static void test_limit(uint64_t limit, const char *what) {
     remove_tree(dirs.state);
 }
 
+/* ---- a mark that says nothing ---------------------------------------------- */
+
+static void says_nothing(off_t size, const char *store) {
+    char path[4400];
+    sfid_options opt = local_options("blank", store, layout);
+    opt.pid_min = opt.pid_max = 3;
+    opt.max_ahead_ms = 10000;
+    const uint64_t window = (300 + opt.max_ahead_ms) / layout->unit_ms + 1;
+    is_i64(child_run(die_in_window, &opt, TAP_WAIT_MS), 0, "%s: a process dies inside its window",
+           store);
+    snprintf(path, sizeof path, "%s/blank", dirs.run);
+    remove_tree(path);
+    snprintf(path, sizeof path, "%s/blank/pid-3", dirs.state);
+    ok(truncate(path, 0) == 0 && truncate(path, size) == 0,
+       "its page is lost, and its mark has become %lld zeros", (long long)size);
+    const uint64_t now = tick_now(layout);
+    sfid *g = open_or_die(&opt);
+    const uint64_t first = id_tick(layout, next_within(g, TAP_WAIT_MS));
+    ok(first >= now + window,
+       "the next begins where no window of the one before can have ended: %" PRIu64 " ticks on",
+       first - now);
+    sfid_close(g);
+    g = open_or_die(&opt);
+    ok(id_tick(layout, next_within(g, TAP_WAIT_MS)) < first + window,
+       "the mark is good again: the one after it goes on from there");
+    sfid_close(g);
+    remove_tree(dirs.run);
+    remove_tree(dirs.state);
+}
+
 /* ---- a page that processes share -------------------------------------------- */
 
 static int64_t next_id(sfid *g) { return next_within(g, TAP_WAIT_MS); }
@@ -174,6 +207,9 @@ int main(void) {
     dirs_make();
     test_limit(UINT64_C(1) << 62, "a limit that a mark has no room for");
     test_limit(layout->max_tick + 2, "a limit just past the layout's end");
+    says_nothing(0, "local?lead_ms=300");
+    says_nothing(MARK_ENTRIES * MARK_BLOCK, "local?lead_ms=300");
+    says_nothing(0, "local?lead_ms=300&share=1");
     for (size_t i = 0; i < COUNT_OF(ways); i++) {
         if (ways[i].root && !may_be_another_user()) {
             skip(10, "takes root to be another user");

@@ -19,8 +19,9 @@ static struct sfid__dir app;
 static int lock(uint64_t n) {
     char name[32];
     struct stat st;
+    bool made;
     snprintf(name, sizeof name, ALONE "%" PRIu64, n);
-    return sfid__file_lock(&app, name, true, &st, &err);
+    return sfid__file_lock(&app, name, &made, &st, &err);
 }
 
 struct lock {

@@ -235,17 +235,19 @@ static void both_lost(void) {
     }
 }
 
-static void never_written(void) {
+static void says_nothing(void) {
     static const off_t sizes[] = {0, 1, ENTRY, BLOCK, 2 * BLOCK, 3 * BLOCK + 5};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         struct sfid__mark m;
         need(truncate(mark_path, 0) >= 0 && truncate(mark_path, sizes[i]) >= 0,
              "cannot truncate %s", mark_path);
-        ok(take(&m) == 0 && mark_said.word == 0, "a file of %lld zeros is that of a pid never used",
+        ok(found() == 0 && mark_said.damaged, "a file of %lld zeros says nothing of what was used",
            (long long)sizes[i]);
+        ok(take(&m) == 0 && mark_said.word == 0 && mark_said.damaged,
+           "nor does it to the next, when nothing was written");
         write_to(&m, 7);
         sfid__mark_drop(&m);
-        is_i64(found(), 7, "and is used on");
+        ok(found() == 7 && !mark_said.damaged, "a window that was written makes it good");
     }
 }
 
@@ -406,7 +408,7 @@ int main(void) {
     newer_entry_lost();
     torn();
     both_lost();
-    never_written();
+    says_nothing();
     of_another();
     cut_off();
     sfid__dir_close(&mark_app);

@@ -87,13 +87,13 @@ static void counted(void) {
     all[1] = entry(4, 10, 2);
     all[2] = entry(3, 950, 3);
     ok(reads() && said.top.position == 10, "of two lives the later, however far");
-    sfid__mark_fill(all, entry(2, 60, 9));
+    sfid__mark_fill(all, entry(2, 60, 9), 8);
     memset(&all[SFID__MARK_ENTRIES], 0, sizeof *all);
     ok(reads() && !said.damaged && said.serial == 9 + SFID__MARK_ENTRIES - 1,
        "eight good entries are all there are");
     for (unsigned seat = 0; seat < SFID__MARK_SEATS; seat++) {
         struct sfid__mark_entry spoilt[SFID__MARK_ENTRIES];
-        sfid__mark_fill(spoilt, entry(2, 60, 9));
+        sfid__mark_fill(spoilt, entry(2, 60, 9), 8);
         spoilt[2 * seat].magic[0] = 'x';
         ok(sfid__mark_read(spoilt, &said) && said.damaged, "seat %u has lost one of its entries",
            seat);
@@ -138,10 +138,10 @@ static void newest(void) {
 /* What the newest entry notes. */
 static void known(void) {
     struct sfid__mark_entry e = {.life = 2, .position = 60, .serial = 9};
-    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1});
+    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1}, 8);
     ok(reads() && said.unnamed && said.spare == SFID__MARK_ENTRIES + 1,
        "of a mark that says 0 no entry is needed, and its name is new");
-    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1, .life = 2});
+    sfid__mark_fill(all, (struct sfid__mark_entry){.serial = 1, .life = 2}, 8);
     ok(reads() && !said.unnamed && said.spare == 0,
        "one that was closed at 0 is as any other: an entry without a note says nothing");
     e.known = 7 << 1;
