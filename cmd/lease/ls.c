@@ -16,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -65,15 +66,28 @@ static void show_leases(const struct ls *ls, const struct leases *leases) {
         leases_show(leases, ls->format);
 }
 
+/* A device, a pipe or a link would be lost; of a directory rename(2) says so. */
+static bool may_replace(const char *path) {
+    struct stat st;
+    if (lstat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return true;
+    say("--output: %s is not a plain file, and would be replaced by one; name a file, or redirect standard output",
+        QUOTE(path));
+    return false;
+}
+
 /* Writes a file that readers only ever see whole. It first has another name, which collectors
- * ignore. */
+ * ignore. What has that name is left by a process that was killed, or a trap. */
 static int show_to_file(const struct ls *ls, const struct leases *leases) {
     char path[4096];
+    if (!may_replace(ls->output))
+        return STATUS_IO;
     if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path) {
         say("--output: %s is too long", QUOTE(ls->output));
         return STATUS_IO;
     }
-    const int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    unlink(path);
+    const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
         say("--output: %s: %s", QUOTE(path), strerror(errno));
         if (fd >= 0)
