@@ -233,9 +233,6 @@ static const struct {
     [REFUSED_CONNECTIONS] = {"SFID_EAGAIN", "too many requests wait; try again"},
 };
 
-const char answer_waits[] =
-    "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
-
 static uint64_t refused; /* requests since the last that was answered */
 
 static bool is_http(enum answer answer) { return answer >= ANSWER_ID && answer <= ANSWER_JSON; }
@@ -349,10 +346,10 @@ static void write_refusal(struct client *client, enum answer answer, enum refusa
 
 void answer_refuse(struct client *client, enum refusal why, struct slice request) {
     const enum answer answer = client->job.answer;
-    const bool waits = why == REFUSED_AGAIN && source_waits();
+    const char *waits = why == REFUSED_AGAIN ? source_waits() : NULL;
     const char *reason =
         why == REFUSED_LEASE || why == REFUSED_CLOCK || waits ? source_error() : "";
-    const char *text = waits ? answer_waits : refusals[why].text;
+    const char *text = waits ? waits : refusals[why].text;
     client->out.len = client->job.start;
     client->job.answer = ANSWER_NONE;
     state.refused[why]++;

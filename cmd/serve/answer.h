@@ -88,9 +88,6 @@ void http_clock(void);
 
 /* ---- answers with IDs ------------------------------------------------------------ */
 
-/* What clients read while source_waits(). */
-extern const char answer_waits[];
-
 /* Begins the answer to a request for IDs; answer_go() then makes it. */
 void answer_begin(struct client *client, enum answer answer, uint32_t n, unsigned least);
 

@@ -144,12 +144,13 @@ static void serve_health(struct client *client, const struct http_request *r) {
 }
 
 static void serve_ready(struct client *client, const struct http_request *r) {
+    const char *waits = source_waits();
     if (source_ready())
         http_answer(client, r, "text/plain", (struct slice){"ready\n", 6});
     else if (state.stopping)
         http_error(client, r, 503, "STOPPING", "the server is stopping");
-    else if (source_waits())
-        http_error(client, r, 503, "SFID_EAGAIN", "%s", answer_waits);
+    else if (waits)
+        http_error(client, r, 503, "SFID_EAGAIN", "%s", waits);
     else
         http_error(client, r, 503, "SFID_ELEASE", "no right to issue IDs now; the log says why");
 }

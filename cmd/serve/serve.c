@@ -30,6 +30,16 @@ static struct {
     bool ready;  /* as last reported */
 } daemon_;
 
+/* Tries to open the generator; of the last one, once it is over, what came of it. */
+static struct {
+    uv_thread_t thread;
+    uv_async_t tried;
+    bool under_way;
+    sfid *g;
+    int code;
+    bool waits; /* the server does not know the app, so a later try may find a pid */
+} opening;
+
 static void on_nothing(uv_handle_t *handle) { (void)handle; }
 
 /* ---- events of the generator ---------------------------------------------------- */
@@ -184,49 +194,6 @@ static void on_stop(uv_signal_t *handle, int signal) {
 
 /* ---- the start -------------------------------------------------------------------------- */
 
-/*
- * The lease that an unknown app waits for may take a minute; the service manager
- * has to know. Looked before each try: afterwards the wait may just be over.
- */
-static int open_source(void) {
-    for (;;) {
-        bool waits = false;
-        const uint64_t began_ns = uv_hrtime();
-        /* a server that is silent is not to be waited for twice */
-        const bool known = source_waits_for_app(LOOK_MS, &waits);
-        const int code = source_open((uv_hrtime() - began_ns) / 1000000, hear_serve);
-        if (code == SFID_ENOPID && !known)
-            source_waits_for_app(settings.opt.open_timeout_ms, &waits);
-        if (code != SFID_ENOPID || !waits)
-            return code;
-        log_line(LOG_NOTICE, "waiting for a pid: %s", source_error());
-        notify("EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=waiting for a pid: %s\n",
-               (UINT64_C(2) * settings.opt.open_timeout_ms + 10000) * 1000, source_error());
-        uv_run(&daemon_.loop, UV_RUN_NOWAIT);
-        if (state.stopping)
-            return code;
-    }
-}
-
-static void begin_loop(void) {
-    uv_loop_init(&daemon_.loop);
-    uv_signal_init(&daemon_.loop, &daemon_.term);
-    uv_signal_init(&daemon_.loop, &daemon_.interrupt);
-    uv_timer_init(&daemon_.loop, &daemon_.tick);
-    uv_timer_init(&daemon_.loop, &daemon_.watchdog);
-    uv_timer_init(&daemon_.loop, &daemon_.pause);
-    uv_timer_init(&daemon_.loop, &daemon_.grace);
-    for (int i = 0; i < listener_count; i++) {
-        uv_poll_init(&daemon_.loop, &daemon_.polls[i], listeners[i].fd);
-        daemon_.polls[i].data = &listeners[i];
-    }
-    connections_begin(&daemon_.loop, on_empty);
-    signal(SIGHUP, SIG_IGN);
-    signal(SIGUSR1, SIG_IGN);
-    uv_signal_start(&daemon_.term, on_stop, SIGTERM);
-    uv_signal_start(&daemon_.interrupt, on_stop, SIGINT);
-}
-
 /* Lines that say what is served. */
 static void report_start(void) {
     char list[512] = "";
@@ -244,6 +211,73 @@ static void report_start(void) {
     notify("READY=1\nSTATUS=issuing IDs, pid %" PRId64 "\n", source_pid());
 }
 
+/* In a thread of its own, since the loop answers meanwhile. Looked before the try: afterwards the
+ * wait may just be over. */
+static void try_open(void *unused) {
+    (void)unused;
+    const uint64_t began_ns = uv_hrtime();
+    /* a server that is silent is not to be waited for twice */
+    const bool known = source_waits_for_app(LOOK_MS, &opening.waits);
+    opening.code = source_open(&opening.g, (uv_hrtime() - began_ns) / 1000000, hear_serve);
+    if (opening.code == SFID_ENOPID && !known)
+        source_waits_for_app(settings.opt.open_timeout_ms, &opening.waits);
+    uv_async_send(&opening.tried);
+}
+
+static void begin_try(void) {
+    opening.code = SFID_ENOMEM; /* no thread: the loop ends */
+    opening.under_way = uv_thread_create(&opening.thread, try_open, NULL) == 0;
+    if (!opening.under_way)
+        uv_stop(&daemon_.loop);
+}
+
+/* After it opening.g belongs to this thread. */
+static void end_try(void) {
+    if (opening.under_way)
+        uv_thread_join(&opening.thread);
+    opening.under_way = false;
+}
+
+/* The lease that an unknown app waits for may take a minute; the service manager has to know. */
+static void on_tried(uv_async_t *tried) {
+    (void)tried;
+    end_try();
+    if (state.stopping)
+        return;
+    if (opening.code == 0) {
+        source_use(opening.g);
+        report_start();
+    } else if (opening.code != SFID_ENOPID || !opening.waits) {
+        uv_stop(&daemon_.loop);
+    } else {
+        const char *why = sfid_last_error(opening.g);
+        log_line(LOG_NOTICE, "waiting for a pid: %s", why);
+        notify("EXTEND_TIMEOUT_USEC=%" PRIu64 "\nSTATUS=waiting for a pid: %s\n",
+               (UINT64_C(2) * settings.opt.open_timeout_ms + 10000) * 1000, why);
+        begin_try();
+    }
+}
+
+static void begin_loop(void) {
+    uv_loop_init(&daemon_.loop);
+    uv_signal_init(&daemon_.loop, &daemon_.term);
+    uv_signal_init(&daemon_.loop, &daemon_.interrupt);
+    uv_timer_init(&daemon_.loop, &daemon_.tick);
+    uv_timer_init(&daemon_.loop, &daemon_.watchdog);
+    uv_timer_init(&daemon_.loop, &daemon_.pause);
+    uv_timer_init(&daemon_.loop, &daemon_.grace);
+    for (int i = 0; i < listener_count; i++) {
+        uv_poll_init(&daemon_.loop, &daemon_.polls[i], listeners[i].fd);
+        daemon_.polls[i].data = &listeners[i];
+    }
+    uv_async_init(&daemon_.loop, &opening.tried, on_tried);
+    connections_begin(&daemon_.loop, on_empty);
+    signal(SIGHUP, SIG_IGN);
+    signal(SIGUSR1, SIG_IGN);
+    uv_signal_start(&daemon_.term, on_stop, SIGTERM);
+    uv_signal_start(&daemon_.interrupt, on_stop, SIGINT);
+}
+
 static bool begin_events(void) {
     if (pipe(daemon_.pipe) < 0 || fcntl(daemon_.pipe[1], F_SETFL, O_NONBLOCK) < 0)
         return false;
@@ -253,22 +287,24 @@ static bool begin_events(void) {
 }
 
 static int fail_open(int code) {
-    const int status = store_failure(code, source_error());
-    source_close();
+    const int status = store_failure(code, sfid_last_error(opening.g));
+    sfid_close(opening.g);
     while (listener_count > 0)
         listen_close(&listeners[--listener_count]);
     return status;
 }
 
 static void run_loop(uint64_t watchdog_ms) {
+    source_prepare();
     http_clock();
     watch_listeners();
     uv_timer_start(&daemon_.tick, on_tick, TICK_MS, TICK_MS);
     if (watchdog_ms > 0)
         uv_timer_start(&daemon_.watchdog, on_watchdog, watchdog_ms, watchdog_ms);
-    report_start();
+    begin_try();
     uv_run(&daemon_.loop, UV_RUN_DEFAULT);
     connections_drop();
+    end_try();
 }
 
 static int run_serve(const struct args *args) {
@@ -282,12 +318,10 @@ static int run_serve(const struct args *args) {
     begin_loop();
     if (!begin_events())
         return fail_open(SFID_ENOMEM);
-    const int code = open_source();
-    if (code < 0 && !state.stopping)
-        return fail_open(code);
-    if (!state.stopping)
-        run_loop(watchdog_ms);
-    source_close(); /* gives the pid back, with the exact position */
+    run_loop(watchdog_ms);
+    if (opening.code < 0 && !state.stopping)
+        return fail_open(opening.code);
+    sfid_close(opening.g); /* gives the pid back, with the exact position */
     on_heard(&daemon_.events, 0, 0);
     log_line(LOG_NOTICE, "stopped: %" PRIu64 " IDs were issued", state.issued);
     return STATUS_GOOD;

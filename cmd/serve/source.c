@@ -12,8 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { OPENING_RETRY_MS = 50 };
+
 static struct {
-    sfid *g;
+    sfid *g; /* NULL: not yet */
     struct view view;
     struct reader reader;
     union {
@@ -24,7 +26,7 @@ static struct {
 
 /* ---- the generator ------------------------------------------------------------- */
 
-static void begin_text(void) {
+void source_prepare(void) {
     view_begin(&source.view, &settings.layout, VIEW_JSON);
     if (settings.layout.wide && settings.form == source.view.form)
         reader_begin_wide(&source.reader, &settings.layout.wide_layout);
@@ -32,22 +34,19 @@ static void begin_text(void) {
         reader_begin(&source.reader, settings.form, settings.layout.wide);
 }
 
-int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event)) {
+int source_open(sfid **g, uint64_t spent_ms,
+                void (*on_event)(void *user, const sfid_event *event)) {
     sfid_options opt = settings.opt;
-    source_close();
-    begin_text();
+    sfid_close(*g);
     opt.on_event = on_event;
     opt.open_timeout_ms =
         spent_ms < opt.open_timeout_ms ? opt.open_timeout_ms - (uint32_t)spent_ms : 1;
-    return sfid_open(&source.g, &opt);
+    return sfid_open(g, &opt);
 }
 
-void source_close(void) {
-    sfid_close(source.g);
-    source.g = NULL;
-}
+void source_use(sfid *g) { source.g = g; }
 
-const char *source_error(void) { return sfid_last_error(source.g); }
+const char *source_error(void) { return source.g ? sfid_last_error(source.g) : ""; }
 
 bool source_waits_for_app(uint32_t within_ms, bool *waits) {
     sfid_options opt = settings.opt;
@@ -68,20 +67,26 @@ int64_t source_pid(void) { return sfid_pid(source.g); }
 
 bool source_ready(void) { return !state.stopping && sfid_ready(source.g); }
 
-bool source_waits(void) {
+const char *source_waits(void) {
     sfid_status_info info;
-    return !source_ready() && source_status(&info) && info.ahead_ms > 0 && source_retry_ms() > 0;
+    if (source.g == NULL)
+        return "no IDs yet, a pid is waited for; the log says why";
+    if (!source_ready() && source_status(&info) && info.ahead_ms > 0 && source_retry_ms() > 0)
+        return "no IDs yet, earlier ones of this pid may be dated ahead of the clock; the log says why";
+    return NULL;
 }
 
 /* ---- drawing --------------------------------------------------------------------- */
 
 int64_t source_draw(size_t n) {
     n = n < SOURCE_TURN ? n : SOURCE_TURN;
+    if (source.g == NULL)
+        return SFID_EAGAIN;
     return settings.layout.wide ? sfid_next_n_wide(source.g, source.drawn.wide, n)
                                 : sfid_next_n(source.g, source.drawn.ids, n);
 }
 
-int source_retry_ms(void) { return sfid_retry_ms(source.g); }
+int source_retry_ms(void) { return source.g ? sfid_retry_ms(source.g) : OPENING_RETRY_MS; }
 
 static sfid_wide drawn(size_t i) {
     return settings.layout.wide ? source.drawn.wide[i]

@@ -6,14 +6,19 @@
 #include "serve/request.h"
 #include "text/reader.h"
 
-/* Opens it; may take the time that the options say, less what was spent of that. Returns as
- * sfid_open(). */
-int source_open(uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event));
-void source_close(void);
+/* Makes ready what needs no generator. */
+void source_prepare(void);
+
+/* Closes *g, and opens another one. May take the time that the options say, less what was spent of
+ * that. In any thread; returns as sfid_open(). */
+int source_open(sfid **g, uint64_t spent_ms, void (*on_event)(void *user, const sfid_event *event));
+
+/* From now on IDs come from g, which stays the caller's. */
+void source_use(sfid *g);
 const char *source_error(void);
 
-/* Asks the app's server, for so long. False if it does not answer. *waits: it does not know the
- * app, so a later open may find a pid. */
+/* Asks the app's server, for so long. In any thread. False if it does not answer. *waits: it does
+ * not know the app, so a later open may find a pid. */
 bool source_waits_for_app(uint32_t within_ms, bool *waits);
 
 #define SOURCE_TURN 4096
@@ -32,8 +37,9 @@ int64_t source_integer(size_t i);        /* of a 64-bit layout */
 /* May IDs be drawn now? */
 bool source_ready(void);
 
-/* Not yet, because the pid goes on ahead of the clock: a mark or page says so? */
-bool source_waits(void);
+/* Not yet, because there is no pid, or because it goes on ahead of the clock (a mark or page says
+ * so): what clients read then. NULL: neither. */
+const char *source_waits(void);
 bool source_status(sfid_status_info *info);
 int64_t source_pid(void);
 

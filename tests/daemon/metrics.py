@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """metrics.py - /metrics in both forms, and a lease that is lost and had again under load."""
+import json
 import math
 import os
 import re
@@ -10,7 +11,7 @@ import subprocess
 import threading
 import time
 
-from support import Daemon, SFID, SOURCE, diag, ok, parse, resp, run, same, scratch, until
+from support import Daemon, SFID, SOURCE, diag, exactly, ok, parse, resp, run, same, scratch, until
 
 NAMES = """sfid_build_info sfid_ids_issued_total sfid_requests_total sfid_waits_total sfid_refused_total sfid_rejected_total
 sfid_connections sfid_ready sfid_pid sfid_window_seconds sfid_ahead_seconds sfid_connected sfid_clock_skew_seconds
@@ -210,7 +211,18 @@ def unknown():
         d = Daemon("--ttl-ms", "60000", "--skew-budget-ms", "500", "--short-ms", "0", "--timeout-ms", "2000", "--max-ids", "5",
                    store="unix://%s?timeout=2s" % path, app="other", wait=False)
         until(lambda: "waiting for a pid" in d.log())
+        same((d.http("/healthz")[0], d.http("/metrics")[0]), (200, 200), "meanwhile it says that it is alive, and is measured")
+        same([d.metrics().get(name) for name in ("sfid_ready", "sfid_pid")], [0, -1], "and that there is no pid")
+        for target in "/readyz", "/id":
+            status, fields, body = d.http(target)
+            same((status, fields.get("retry-after"), json.loads(body)["message"]), (503, "1", "no IDs yet, a pid is waited for; the log says why"),
+                 "%s has no IDs yet, and says why" % target)
+        same((d.ask(resp("PING")), d.ask(resp("SFID.NEXT"))), (b"+PONG\r\n", b"-TRYAGAIN no IDs yet, a pid is waited for; the log says why\r\n"), "so does RESP")
+        ok(d.http("/decode/4611686018427387904")[0] == 200, "an ID is taken apart without a pid")
+        waiting = d.connect()
+        waiting.sendall(resp("SFID.NEXT"))
         same((d.stop(), "ready:" in d.log()), (0, False), "TERM ends the wait")
+        ok(exactly(waiting, 1) == b"-", "a request that waits then has an answer")
     finally:
         server.kill()
         server.wait()
