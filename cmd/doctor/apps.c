@@ -62,7 +62,8 @@ static void add_slot(struct app *app, const char *directory, const char *name) {
     app->slots[app->slot_count++] = slot;
 }
 
-static void add_app(struct survey *survey, const char *name) {
+/* named: the user has; else a plain file is none. */
+static void add_app(struct survey *survey, const char *name, bool named) {
     char path[PATH_ROOM];
     struct stat st;
     struct app app = {.slots = NULL};
@@ -73,7 +74,7 @@ static void add_app(struct survey *survey, const char *name) {
         survey->why = errno;
         return;
     }
-    if (S_ISREG(st.st_mode))
+    if (S_ISREG(st.st_mode) && !named)
         return;
     snprintf(app.name, sizeof app.name, "%s", name);
     DIR *list = open_list(path);
@@ -90,13 +91,13 @@ static void add_app(struct survey *survey, const char *name) {
 /* Finds all apps, or only the given one. */
 static void take_stock(struct survey *survey, const char *only) {
     if (only) {
-        add_app(survey, only);
+        add_app(survey, only, true);
         return;
     }
     DIR *list = open_list(survey->state);
     survey->why = list ? 0 : errno;
     for (const struct dirent *e; list && (e = readdir(list)) != NULL;)
-        add_app(survey, e->d_name);
+        add_app(survey, e->d_name, false);
     if (list)
         closedir(list);
     if (survey->app_count > 0)
@@ -122,7 +123,7 @@ static void let_go(struct survey *survey) {
 /* The layout that is recorded for an app. */
 struct noted {
     char path[PATH_ROOM + 16];
-    int why; /* errno if there is no such file */
+    bool there;
     struct stat st;
     bool good; /* valid; then: */
     struct shown shown;
@@ -141,8 +142,8 @@ static void read_noted(struct noted *noted, const char *directory) {
     char line[128], *end;
     snprintf(noted->path, sizeof noted->path, "%s/layout", directory);
     noted->good = false;
-    noted->why = lstat(noted->path, &noted->st) < 0 ? errno : 0;
-    if (noted->why || !S_ISREG(noted->st.st_mode) ||
+    noted->there = lstat(noted->path, &noted->st) == 0;
+    if (!noted->there || !S_ISREG(noted->st.st_mode) ||
         look_read(noted->path, line, sizeof line) <= 17)
         return;
     const uint64_t fingerprint = strtoull(line, &end, 16);
@@ -152,20 +153,17 @@ static void read_noted(struct noted *noted, const char *directory) {
 
 static void find_layout(struct report *report, const struct noted *noted,
                         const struct survey *survey) {
-    if (noted->why == ENOENT)
+    if (!doctor_file(report, noted->path, false))
+        return;
+    if (!noted->there)
         report_problem(report, STATUS_GOOD,
                        "nothing needs to be done: the next generator records its layout",
                        "no layout is recorded in %s", noted->path);
-    else if (noted->why)
-        report_problem(report, STATUS_STATE, "check the owner and mode of the directory",
-                       "%s cannot be examined: %s", noted->path, strerror(noted->why));
-    else if (!doctor_trust(report, noted->path, &noted->st, false))
-        return;
     else if (!noted->good)
         report_problem(
-            report, STATUS_CONFIG,
+            report, STATUS_STATE,
             "remove it: the next generator records its layout, and each mark has its own",
-            "%s does not hold a layout known to this version", noted->path);
+            "%s holds no layout known to this version", noted->path);
     else {
         layout_find_end(report, &noted->shown, survey->now, STATUS_INTERNAL);
         if (!noted->shown.wide)
@@ -275,45 +273,72 @@ static void find_slot(struct report *report, const struct survey *survey, const 
             slot->pid, taker, survey->hidden, survey->hidden == 1 ? "" : "es");
 }
 
+static bool is_blank(const char *content, ssize_t n) {
+    for (ssize_t i = 0; i < n; i++)
+        if (content[i])
+            return false;
+    return true;
+}
+
 /* Reports a file that makes a pid unusable. Other pids still work. */
 static bool find_bad_mark(struct report *report, const struct slot *slot) {
     char content[8 * 4096];
-    struct stat st;
-    if (lstat(slot->path, &st) < 0)
-        return false;
-    if (!doctor_trust(report, slot->path, &st, false))
+    if (!doctor_file(report, slot->path, true))
         return true;
     const int fd = look_open(slot->path, 0);
     const ssize_t n = fd < 0 ? -1 : read(fd, content, sizeof content);
     if (fd >= 0)
         close(fd);
-    if (n < 0 || sfid_mark_check(content, (size_t)n) == 0)
+    if (n >= 0 && sfid_mark_check(content, (size_t)n) < 0) {
+        report_problem(report, STATUS_STATE,
+                       "remove the file once nothing has used this pid for a day",
+                       "%s is damaged: pid %" PRIu64 " cannot be used", slot->path, slot->pid);
+        return true;
+    }
+    if (n >= 0 && is_blank(content, n) && !is_in_use(slot))
+        report_problem(
+            report, STATUS_GOOD, "nothing needs to be done",
+            "%s says nothing: it was cut off, or its maker was killed; the next process of pid %" PRIu64
+            " begins a window later",
+            slot->path, slot->pid);
+    return false;
+}
+
+/* What a generator opens of an app's pages, besides those of pids. */
+static bool find_run_dir(struct report *report, const struct survey *survey,
+                         const struct app *app) {
+    char path[PATH_ROOM];
+    struct stat st;
+    if (survey->run == NULL || snprintf(path, sizeof path, "%s/%s", survey->run, app->name) >=
+                                   (int)sizeof path - (int)strlen("/lock"))
+        return true;
+    if (lstat(path, &st) < 0)
+        return true;
+    if (!doctor_trust(report, path, &st, true))
         return false;
-    report_problem(report, STATUS_STATE, "remove the file once nothing has used this pid for a day",
-                   "%s is damaged: pid %" PRIu64 " cannot be used", slot->path, slot->pid);
-    return true;
+    strcat(path, "/lock");
+    return doctor_file(report, path, true);
 }
 
 static void find_bad_page(struct report *report, const struct survey *survey, const struct app *app,
                           const struct slot *slot) {
     char path[PATH_ROOM];
-    struct stat st;
-    if (survey->run &&
-        snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name, slot->pid) <
-            (int)sizeof path &&
-        lstat(path, &st) == 0)
-        doctor_trust(report, path, &st, false);
+    if (survey->run && snprintf(path, sizeof path, "%s/%s/pid-%" PRIu64, survey->run, app->name,
+                                slot->pid) < (int)sizeof path)
+        doctor_file(report, path, true);
 }
 
-/* A mark that was written under a wrong clock. The holder of a pid in use has seen its mark. */
+/* A mark that was written under a wrong clock, or is another's. The holder of a pid in use has seen
+ * its mark. */
 static void find_far_mark(struct report *report, const struct app *app, const struct slot *slot,
                           const sfid_options *given) {
     sfid_options opt = *given;
     sfid_mark_info info;
     char why[SFID_WHY_LEN];
     opt.app = app->name;
-    if (!is_in_use(slot) && sfid_mark_look(&opt, slot->pid, &info, why, sizeof why) == SFID_ECLOCK)
-        report_problem(report, status_of(SFID_ECLOCK), NULL, "%s", why);
+    const int code = is_in_use(slot) ? 0 : sfid_mark_look(&opt, slot->pid, &info, why, sizeof why);
+    if (code == SFID_ECLOCK || code == SFID_ESTATE)
+        report_problem(report, status_of(code), NULL, "%s", why);
 }
 
 static void find_slots(struct report *report, const struct survey *survey, const struct app *app,
@@ -382,6 +407,9 @@ static void look_at_app(struct report *report, const struct survey *survey, cons
     if (report->json)
         put_facts(app, &noted);
     if (lstat(path, &st) == 0 && !doctor_trust(report, path, &st, true))
+        return;
+    snprintf(path, sizeof path, "%s/%s/lock", survey->state, app->name);
+    if (!doctor_file(report, path, true) || !find_run_dir(report, survey, app))
         return;
     find_layout(report, &noted, survey);
     find_slots(report, survey, app, &noted, opt);

@@ -348,16 +348,12 @@ void doctor_machine_id(struct report *report, const char *state) {
     struct stat st;
     snprintf(path, sizeof path, "%s/machine_id", state);
     report_topic(report, "machine ID");
+    if (!doctor_file(report, path, false))
+        return;
     if (lstat(path, &st) < 0) {
-        if (errno == ENOENT)
-            report_fine(report, "none yet; the first generator will make one");
-        else
-            report_problem(report, STATUS_STATE, "check the state directory",
-                           "%s cannot be examined: %s", path, strerror(errno));
+        report_fine(report, "none yet; the first generator will make one");
         return;
     }
-    if (!doctor_trust(report, path, &st, false))
-        return;
     const int n = look_read(path, id, sizeof id);
     if (n <= 0 || strspn(id, letters) != (size_t)n) {
         report_problem(report, STATUS_STATE, "remove it: a new one will be made",
@@ -374,7 +370,8 @@ void doctor_machine_id(struct report *report, const char *state) {
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory) {
     const unsigned mode = (unsigned)st->st_mode & 07777;
     if (S_ISLNK(st->st_mode))
-        report_problem(report, STATUS_STATE, "use the place to which it points",
+        report_problem(report, STATUS_STATE,
+                       directory ? "use the place to which it points" : "remove it",
                        "%s is a symbolic link, which is not followed", path);
     else if (directory ? !S_ISDIR(st->st_mode) : !S_ISREG(st->st_mode))
         report_problem(report, STATUS_STATE,
@@ -390,5 +387,23 @@ bool doctor_trust(struct report *report, const char *path, const struct stat *st
                        "%s has mode %04o: other users may write to it", path, mode);
     else
         return true;
+    return false;
+}
+
+bool doctor_file(struct report *report, const char *path, bool writes) {
+    struct stat st;
+    const char *cure = "check the owners and modes of the directories above it";
+    if (lstat(path, &st) == 0) {
+        if (!doctor_trust(report, path, &st, false))
+            return false;
+        cure = "check its mode and attributes (lsattr), and those of its file system";
+        const int fd =
+            open(path, (writes ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (fd >= 0 && close(fd) == 0)
+            return true;
+    }
+    if (errno == ENOENT)
+        return true;
+    report_problem(report, STATUS_STATE, cure, "%s cannot be opened: %s", path, strerror(errno));
     return false;
 }

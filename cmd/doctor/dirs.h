@@ -18,4 +18,8 @@ struct stat;
  * to report. */
 bool doctor_trust(struct report *report, const char *path, const struct stat *st, bool directory);
 
+/* The same for a file, which is opened as a generator does, to write as well if `writes`. One that
+ * is missing is nothing to report. */
+bool doctor_file(struct report *report, const char *path, bool writes);
+
 #endif

@@ -120,6 +120,17 @@ static void describe_layout(const sfid_layout *layout, char *out, size_t size) {
     snprintf(out, size, "%016" PRIx64 " %s", sfid__layout_fingerprint(layout), text);
 }
 
+/* A fingerprint, a space and the layout's text, as describe_layout() writes them. */
+static bool is_layout_line(const char *line) {
+    enum { FINGERPRINT = 16 };
+    size_t n = strspn(line, "0123456789abcdef");
+    if (n != FINGERPRINT || line[n] != ' ')
+        return false;
+    while (line[n] >= ' ' && line[n] <= '~')
+        n++;
+    return line[n] == '\0';
+}
+
 /*
  * The name of the file is as durable as those of the app's marks. Whoever makes it syncs the
  * directory with the first mark that it takes. Whoever finds it takes a mark made after it, and has
@@ -139,10 +150,15 @@ int sfid__app_layout(struct sfid__dir *app, const sfid_layout *layout, struct sf
         return err->code ? err->code
                          : sfid__fail(err, SFID_ESTATE, "%s/" LAYOUT_FILE " vanished", app->path);
     noted[strcspn(noted, "\n")] = '\0';
+    if (!is_layout_line(noted))
+        return sfid__fail(err, SFID_ESTATE,
+                          "%s/" LAYOUT_FILE
+                          " holds no layout; remove it, and the next generator notes its own",
+                          app->path);
     if (strncmp(noted, asked, 16) != 0)
         return sfid__fail(err, SFID_ELAYOUT,
                           "this app has layout %s on this host (%s/" LAYOUT_FILE
                           "), not %s: use that, or another app name",
-                          strlen(noted) > 17 ? noted + 17 : noted, app->path, asked + 17);
+                          noted + 17, app->path, asked + 17);
     return 0;
 }

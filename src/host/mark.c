@@ -52,6 +52,17 @@ static int fail_damaged(const struct sfid__mark *mark, const struct sfid__dir *a
     return SFID_ESTATE;
 }
 
+static int fail_copied(const struct sfid__mark *mark, const struct sfid__dir *app, uint64_t pid,
+                       struct sfid__error *err) {
+    sfid__fail(err, SFID_ESTATE,
+               "%s/%s is the mark of pid %" PRIu64
+               ": the file was copied or renamed; remove it once the use of pid %" PRIu64
+               " is over a day ago",
+               app->path, mark->name, pid, mark->want.pid);
+    err->one_file = true;
+    return SFID_ESTATE;
+}
+
 /*
  * Reads all entries. A file that is blank all over says 0, and is damaged unless this process has
  * just made it: entries are written at once, so whoever finds none finds a file that was cut off,
@@ -74,10 +85,10 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
         said->damaged = !mark->made;
     } else if (!sfid__mark_read(all, said))
         return fail_damaged(mark, app, err);
-    if (said->top.layout != mark->want.layout || said->top.pid != mark->want.pid)
-        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout or pid",
-                          app->path, mark->name);
-    return 0;
+    if (said->top.layout != mark->want.layout)
+        return sfid__fail(err, SFID_ELAYOUT, "%s/%s is the mark of another layout", app->path,
+                          mark->name);
+    return said->top.pid == mark->want.pid ? 0 : fail_copied(mark, app, said->top.pid, err);
 }
 
 /*

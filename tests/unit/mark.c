@@ -265,7 +265,9 @@ static void of_another(void) {
     need(rename(mark_path, other) >= 0, "cannot rename %s", mark_path);
     is_i64(sfid__mark_take(&m, &mark_app, &(struct sfid__mark_want){2, 77, true, false, 0},
                            &mark_said, &mark_err),
-           SFID_ELAYOUT, "and so is that of another pid");
+           SFID_ESTATE, "and so is that of another pid");
+    ok(mark_err.one_file && strstr(mark_err.text, "mark of pid 1:"),
+       "which rules out one pid alone: %s", mark_err.text);
     need(rename(other, mark_path) >= 0, "cannot rename %s", other);
 }
 
