@@ -72,11 +72,12 @@ static void check_skew(struct sfid__survey *s) {
 static void check_state(struct sfid__survey *s) {
     const struct sfid__redis_app *app = &s->visit.app;
     const char *url = sfid__redis_app_url(app);
-    char when[SFID__TIME_TEXT] = "";
+    char when[SFID__TIME_TEXT] = "", same[SFID__REDIS_SAME];
+    sfid__redis_app_same(app, same);
     if (s->view.known == SFID__APP_UNKNOWN) {
         sfid__survey_cure(
-            s, "if no process of the app is running anywhere: sfid init --app %s --store %s",
-            app->name, url);
+            s, "if no process of the app is running anywhere: sfid init --app %s%s --store %s",
+            app->name, same, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
             "the server does not know app \"%s\", or has forgotten it: new processes wait for %" PRIu64
@@ -84,8 +85,8 @@ static void check_state(struct sfid__survey *s) {
             app->name, (uint64_t)(sfid__redis_wait_ms(app) + 999) / 1000);
     } else if (s->view.known == SFID__APP_BARRED) {
         sfid__survey_cure(
-            s, "end all processes of the app, then: sfid init --upgrade --app %s --store %s",
-            app->name, url);
+            s, "end all processes of the app, then: sfid init --upgrade --app %s%s --store %s",
+            app->name, same, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_ERROR, SFID_ELAYOUT,
             "the records of app \"%s\" are of an older version of libsfid, whose rules differ: this version gets no pid",
@@ -95,8 +96,8 @@ static void check_state(struct sfid__survey *s) {
         sfid__redis_app_clock(app, sfid__redis_open_ms(app, &s->view), when);
         sfid__survey_cure(
             s,
-            "wait; or, if no process of the app is running anywhere: sfid init --app %s --store %s",
-            app->name, url);
+            "wait; or, if no process of the app is running anywhere: sfid init --app %s%s --store %s",
+            app->name, same, url);
         sfid__survey_tell(
             s, SFID_CHECK_APP, SFID_CHECK_WARNING, 0,
             "pids of app \"%s\" that the server has no record of are granted from %s on", app->name,

@@ -10,7 +10,7 @@
  * ones before the others. */
 static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, uint64_t open,
                             const char *holders, struct sfid__error *err) {
-    char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "";
+    char when[SFID__TIME_TEXT], till[SFID__TIME_TEXT], brief[200] = "", same[SFID__REDIS_SAME];
     sfid__redis_app_clock(app, sfid__redis_app_time(app, tick), when);
     sfid__redis_app_clock(app, sfid__redis_app_time(app, open), till);
     if (sfid__redis_app_is_ahead(app))
@@ -23,9 +23,10 @@ static void explain_unknown(const struct sfid__redis_app *app, uint64_t tick, ui
     sfid__fail(
         err, SFID_ENOPID,
         "%s does not know app \"%.64s\", or has forgotten it%s%s; holders of its %spids may go on until %s%s. If no process of "
-        "this app is running anywhere, run `sfid init --app %.64s --store %s`",
+        "this app is running anywhere, run `sfid init --app %.64s%s --store %s`",
         app->shown, app->name, holders[0] ? "; some pids are taken, by " : "", holders,
-        holders[0] ? "other " : "", till, brief, app->name, sfid__redis_app_url(app));
+        holders[0] ? "other " : "", till, brief, app->name, sfid__redis_app_same(app, same),
+        sfid__redis_app_url(app));
 }
 
 void sfid__redis_explain(struct sfid__redis_app *app, uint64_t tick, uint64_t open,

@@ -3,6 +3,7 @@
 
 #include "base/number.h"
 #include "id/layout.h"
+#include "id/wide_plan.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -141,7 +142,33 @@ static uint64_t rules_of(const char *layout, const char **settings) {
     return numbered ? rules : 1;
 }
 
+const char *sfid__redis_app_same(const struct sfid__redis_app *app, char out[SFID__REDIS_SAME]) {
+    static const sfid_options usual = SFID_OPTIONS_INIT;
+    const uint64_t unit = app->layout.unit_ms;
+    const struct {
+        const char *option;
+        uint64_t is, usual;
+    } all[] = {{"ttl-ms", app->window_ms, (usual.ttl_ms + unit - 1) / unit * unit},
+               {"skew-budget-ms", app->budget_ms, usual.skew_budget_ms},
+               {"short-ms", app->short_ms, (usual.short_ms + unit - 1) / unit * unit}};
+    char text[SFID_LAYOUT_STR_LEN];
+    const char *layout = sfid__wide_plan_name(&app->layout);
+    int n = 0;
+    if (layout == NULL && sfid_layout_format(&app->layout, text, sizeof text) >= 0)
+        layout = text;
+    out[0] = '\0';
+    if (layout &&
+        sfid__layout_fingerprint(&app->layout) != sfid__layout_fingerprint(&SFID_LAYOUT_DEFAULT))
+        n = snprintf(out, SFID__REDIS_SAME, " --layout %s", layout);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (all[i].is != all[i].usual)
+            n += snprintf(out + n, SFID__REDIS_SAME - (size_t)n, " --%s %" PRIu64, all[i].option,
+                          all[i].is);
+    return out;
+}
+
 static int fail_rules(struct sfid__redis_app *app, uint64_t rules, struct sfid__error *err) {
+    char same[SFID__REDIS_SAME];
     if (rules > SFID__REDIS_RULES)
         return REFUSED(app, err, SFID_ELAYOUT,
                        "%s: app \"%s\" is used by a newer version of libsfid (lease rules %" PRIu64
@@ -150,8 +177,9 @@ static int fail_rules(struct sfid__redis_app *app, uint64_t rules, struct sfid__
     return REFUSED(
         app, err, SFID_ELAYOUT,
         "%s: app \"%s\" is used by an older version of libsfid (lease rules %" PRIu64
-        ", here %d); end all of its processes, then run `sfid init --upgrade --app %s --store %s`",
-        app->shown, app->name, rules, SFID__REDIS_RULES, app->name, sfid__redis_app_url(app));
+        ", here %d); end all of its processes, then run `sfid init --upgrade --app %s%s --store %s`",
+        app->shown, app->name, rules, SFID__REDIS_RULES, app->name, sfid__redis_app_same(app, same),
+        sfid__redis_app_url(app));
 }
 
 /* Both without the number of the rules: are they equal but for the range of pids, which # precedes

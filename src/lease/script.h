@@ -72,6 +72,11 @@ static inline const char *sfid__redis_app_url(const struct sfid__redis_app *app)
     return app->uri->quoted[0] ? app->uri->quoted : "URL";
 }
 
+/* What a message puts before that: the settings that the server keeps with the app, where they are
+ * not the defaults, as options each behind a space. A command without them would be refused. */
+enum { SFID__REDIS_SAME = 200 };
+const char *sfid__redis_app_same(const struct sfid__redis_app *app, char out[SFID__REDIS_SAME]);
+
 static inline bool sfid__redis_app_registers(const struct sfid__redis_app *app) {
     return app->uri->registration != SFID__REGISTRATION_OFF;
 }
