@@ -75,6 +75,9 @@ static bool is_consented(const char *dir) {
 static void distrust(struct walk *w, const char *dir, uid_t owner) {
     const unsigned mode = w->st.st_mode & 07777, user = geteuid();
     const bool ours = is_ours(w->st.st_uid, w->top);
+    char own[40] = "root";
+    if (user)
+        snprintf(own, sizeof own, "root or of user %u", user);
     if (ours && (mode & S_ISVTX) == 0)
         sfid__fail(
             w->doubt, SFID_ESTATE,
@@ -85,9 +88,9 @@ static void distrust(struct walk *w, const char *dir, uid_t owner) {
         sfid__fail(
             w->doubt, SFID_ESTATE,
             "%.200s%s%.60s, on the way, belongs to user %u, who can put another directory in its place: choose a path below "
-            "directories of root or of user %u",
-            dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid),
-            user);
+            "directories of %s%s",
+            dir, ours ? "/" : "", ours ? w->name : "", (unsigned)(ours ? owner : w->st.st_uid), own,
+            ours ? "" : ", or, if you trust that user, name it in SFID_TRUST_PARENTS");
 }
 
 /* If others may move what this owner has in the directory, the walk has a doubt. It tells only the

@@ -122,8 +122,8 @@ static int fail_skew(struct sfid__redis_app *app, struct sfid__error *err) {
                           " ms of difference are allowed (max_skew_ms, at most half of ttl_ms)",
                           app->shown, app->round_ms, skew_allowed(app));
     }
-    sfid__redis_app_clock(app, app->now_ms + app->skew_ms, here);
-    sfid__redis_app_clock(app, app->now_ms, there);
+    sfid__time_text(app->now_ms + app->skew_ms, app->now_ms, here);
+    sfid__time_text(app->now_ms, app->now_ms + app->skew_ms, there);
     return REFUSED(app, err, SFID_ECLOCK,
                    "%s: this host's clock says %s, the server's %s; %" PRId64
                    " ms %s is more than the %" PRId64

@@ -107,6 +107,8 @@ static void owners_and_modes(void) {
     is_told("sticky/other", "sticky/other, on the way, belongs to user 12345",
             "whose it is, and not the mode of /tmp");
     is_told("other", "other, on the way, belongs to user 12345", "another user's directory");
+    is_told("other", "or, if you trust that user, name it in SFID_TRUST_PARENTS",
+            "which may be named as one that is trusted");
     make("open", 0, 0, 0777);
     is_walked("open", REFUSED, "root's, 0777, as an emptyDir");
     is_told("open", "open, on the way, has mode 0777 and group 0",
