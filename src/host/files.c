@@ -82,13 +82,8 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
     return sfid__file_same(&at, id);
 }
 
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, struct stat *st,
-                    struct sfid__error *err) {
-    return sfid__file_lock_as(dir, name, made, LOCK_EX, st, err);
-}
-
-int sfid__file_lock_as(const struct sfid__dir *dir, const char *name, bool *made, int how,
-                       struct stat *st, struct sfid__error *err) {
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, int how,
+                    struct stat *st, struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
         int fd = sfid__file_open(dir, name, O_RDWR, st, err);
         const bool missing = fd < 0 && err->code == 0;

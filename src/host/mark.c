@@ -184,7 +184,7 @@ static int open_again(const struct sfid__mark *mark) {
 static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, int *reader,
                         struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, &mark->made, &st, err);
+    const int fd = sfid__file_lock(app, mark->name, &mark->made, LOCK_EX, &st, err);
     if (fd < 0)
         return err->code;
     mark->held.id = sfid__file_id(&st);
@@ -395,7 +395,7 @@ int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *e
 static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, bool by_fd,
                        struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock_as(app, mark->name, NULL, LOCK_SH, &st, err);
+    const int fd = sfid__file_lock(app, mark->name, NULL, LOCK_SH, &st, err);
     if (fd < 0)
         return err->code ? err->code
                          : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);

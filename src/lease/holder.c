@@ -429,8 +429,9 @@ static struct sfid__lease_event end_record(struct sfid__holder *h) {
  */
 bool sfid__holder_close(struct sfid__holder *h) {
     struct sfid__lease_event close;
-    const bool last =
-        h->generator->shared ? sfid__share_is_last(h) : h->store->ops->is_last(h->store, &h->slot);
+    const bool last = h->generator->shared     ? sfid__share_is_last(h)
+                      : h->store->ops->is_last ? h->store->ops->is_last(h->store)
+                                               : sfid__slot_is_last(&h->slot);
     const bool first_pid = h->generator->shared || h->lease.terms.testifies;
     h->left = false;
     h->store->tell = NULL; /* a close tells what it leaves, and nothing else */

@@ -281,10 +281,10 @@ int sfid__share_let_in(struct sfid__holder *h) {
  * the next one. With a server nobody has a mark.
  */
 bool sfid__share_is_last(struct sfid__holder *h) {
-    if (sfid__holder_shares_lease(h))
+    if (h->store->ops->is_last == NULL)
         return sfid__slot_is_last(&h->slot);
     return (sfid__slot_is_last(&h->slot) || !sfid__slot_in_place(&h->slot)) &&
-           h->store->ops->is_last(h->store, &h->slot);
+           h->store->ops->is_last(h->store);
 }
 
 bool sfid__share_is_replaced(const struct sfid__holder *h) {

@@ -45,10 +45,11 @@ struct sfid__store_ops {
 
     /*
      * Gives up this process's share of the pid, before anything is released. True if no other
-     * process (a forked child) shares it; then release() has to follow. If the slot came first, its
-     * lock decides, which this process then has alone until the slot is left: sfid__slot_is_last().
+     * process (a forked child) shares it; then release() has to follow. NULL: the slot came first,
+     * and its lock decides, which this process then has alone until the slot is left:
+     * sfid__slot_is_last().
      */
-    bool (*is_last)(struct sfid__store *store, struct sfid__slot *slot);
+    bool (*is_last)(struct sfid__store *store);
 
     /*
      * As SFID__DO_RELEASE asks: every position below ask->position may have been issued, none from

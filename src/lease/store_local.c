@@ -343,10 +343,7 @@ static enum sfid__lease_answer renew(struct sfid__store *store,
     return SFID__GRANTED;
 }
 
-static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
-    (void)slot;
-    return sfid__mark_is_last(&self(store)->mark);
-}
+static bool is_last(struct sfid__store *store) { return sfid__mark_is_last(&self(store)->mark); }
 
 /* On failure the mark stays ahead, and the page has the position. */
 static enum sfid__lease_answer

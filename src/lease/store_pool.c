@@ -240,11 +240,6 @@ static enum sfid__lease_answer pool_renew(struct sfid__store *store,
     return SFID__LOST;
 }
 
-static bool pool_is_last(struct sfid__store *store, struct sfid__slot *slot) {
-    struct pool_store *s = pool_self(store);
-    return s->members[0].store->ops->is_last(s->members[0].store, slot);
-}
-
 static enum sfid__lease_answer pool_release(struct sfid__store *store,
                                             const struct sfid__lease_action *ask,
                                             struct sfid__error *err) {
@@ -292,7 +287,6 @@ static void pool_drop(struct sfid__store *store) {
 
 static const struct sfid__store_ops ops = {.claim = pool_claim,
                                            .renew = pool_renew,
-                                           .is_last = pool_is_last,
                                            .release = pool_release,
                                            .answers = answers,
                                            .name = name,

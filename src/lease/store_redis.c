@@ -366,11 +366,6 @@ static bool answers(struct sfid__store *store, uint64_t pid, int64_t deadline_ms
     return s->app.reply.count > 0;
 }
 
-static bool redis_is_last(struct sfid__store *store, struct sfid__slot *slot) {
-    (void)store;
-    return sfid__slot_is_last(slot);
-}
-
 /* The identity chooses the pid to look at first, so that processes spread. */
 static void name(struct sfid__store *store, const char *identity) {
     struct redis_store *s = redis_self(store);
@@ -396,7 +391,6 @@ static void redis_drop(struct sfid__store *store) {
 
 static const struct sfid__store_ops ops = {.claim = redis_claim,
                                            .renew = redis_renew,
-                                           .is_last = redis_is_last,
                                            .release = redis_release,
                                            .answers = answers,
                                            .name = name,

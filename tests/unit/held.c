@@ -38,7 +38,7 @@ static void *begin(struct sfid__held *h, enum sfid__held_kind kind, int *reader)
     struct stat st;
     bool made;
     fds = entries("/proc/self/fd");
-    const int fd = sfid__file_lock(&dir, "file", &made, &st, &err);
+    const int fd = sfid__file_lock(&dir, "file", &made, LOCK_EX, &st, &err);
     need(fd >= 0 && ftruncate(fd, SIZE) == 0, "no lock: %s", err.text);
     void *map = map_by(fd, NULL);
     *h = (struct sfid__held){.id = sfid__file_id(&st), .kind = kind};
@@ -48,7 +48,7 @@ static void *begin(struct sfid__held *h, enum sfid__held_kind kind, int *reader)
 
 static void *join(struct sfid__held *h, bool by_fd) {
     struct stat st;
-    const int fd = sfid__file_lock_as(&dir, "file", NULL, LOCK_SH, &st, &err);
+    const int fd = sfid__file_lock(&dir, "file", NULL, LOCK_SH, &st, &err);
     need(fd >= 0, "no shared lock: %s", err.text);
     void *map = map_by(fd, NULL);
     *h = (struct sfid__held){.id = sfid__file_id(&st)};
@@ -218,7 +218,7 @@ static void not_mapped(void) {
     bool made;
     int reader = -1;
     fds = entries("/proc/self/fd");
-    const int fd = sfid__file_lock(&dir, "file", &made, &st, &err);
+    const int fd = sfid__file_lock(&dir, "file", &made, LOCK_EX, &st, &err);
     h.id = sfid__file_id(&st);
     ok(sfid__held_begin(&h, &dir, "file", fd, &reader, &err) == 0 && h.by_fd && reader == h.fd &&
            fds_more() == 1 && !is_free(LOCK_SH),

@@ -203,7 +203,7 @@ static void windows(void) {
            grant.page_nonce == 77,
        "whoever comes next finds how far it went, and on which page");
     const struct sfid__lease_action ask = {.kind = SFID__DO_RELEASE, .now = NOW, .position = 4711};
-    ok(s->ops->is_last(s, NULL), "who is alone leaves last");
+    ok(s->ops->is_last(s), "who is alone leaves last");
     s->ops->release(s, &ask, &err);
     drop(s);
     s = make(-1, 6, 6);

@@ -21,7 +21,7 @@ static int lock(uint64_t n) {
     struct stat st;
     bool made;
     snprintf(name, sizeof name, ALONE "%" PRIu64, n);
-    return sfid__file_lock(&app, name, &made, &st, &err);
+    return sfid__file_lock(&app, name, &made, LOCK_EX, &st, &err);
 }
 
 struct lock {

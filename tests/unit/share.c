@@ -28,8 +28,8 @@ static int let_in(struct sfid__store *store, uint64_t page, bool *by_fd, struct 
     return refused-- > 0 ? sfid__fail(err, SFID_EBUSY, "the mark's door is closed") : 0;
 }
 
-static bool is_last(struct sfid__store *store, struct sfid__slot *slot) {
-    (void)store, (void)slot;
+static bool is_last(struct sfid__store *store) {
+    (void)store;
     return refused-- <= 0;
 }
 
