@@ -166,8 +166,7 @@ static bool read_store(const struct args *args, sfid_options *opt, sfid_layout *
 static bool has_topic(const struct args *args, const sfid_options *opt) {
     if (args->value[SERVER_ONLY] == NULL || opt->store)
         return true;
-    say("--server-only needs --store with the URL of a server, and --app");
-    return false;
+    return refuse("--server-only needs --store with the URL of a server, and --app");
 }
 
 static int run_doctor(const struct args *args) {

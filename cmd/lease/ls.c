@@ -33,7 +33,6 @@ struct ls {
 
 /* Prints what the list leaves out, or why it is empty. */
 static void tell(const struct ls *ls, const struct leases *leases) {
-    char open[DATE_ROOM];
     const sfid_app_info *info = &leases->info;
     const char *app = ls->opt->app;
     if (info->state == SFID_APP_UNKNOWN) {
@@ -45,13 +44,12 @@ static void tell(const struct ls *ls, const struct leases *leases) {
         say("%s: the records of app %s are of an older version of libsfid; see sfid init --upgrade",
             info->server, app);
     } else if (info->open_unix_ms > info->server_unix_ms) {
-        date_text(open, info->open_unix_ms);
-        say("%s: pids of app %s without a record are granted from %s on", info->server, app, open);
+        say("%s: pids of app %s without a record are granted from %s on", info->server, app,
+            DATED(info->open_unix_ms));
     }
     if (info->known_unix_ms > info->server_unix_ms) {
-        date_text(open, info->known_unix_ms);
         say("%s: the holders of %" PRIu64 " pids of app %s are unknown until %s", info->server,
-            leases_unknown(info), app, open);
+            leases_unknown(info), app, DATED(info->known_unix_ms));
     }
     if (info->state != SFID_APP_UNKNOWN && leases->count == 0)
         say("%s: nobody holds a pid of app %s (%" PRIu64 " run out, %" PRIu64 " released%s)",
@@ -71,9 +69,9 @@ static bool may_replace(const char *path) {
     struct stat st;
     if (lstat(path, &st) < 0 || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
         return true;
-    say("--output: %s is not a plain file, and would be replaced by one; name a file, or redirect standard output",
+    return refuse(
+        "--output: %s is not a plain file, and would be replaced by one; name a file, or redirect standard output",
         QUOTE(path));
-    return false;
 }
 
 /* Writes a file that readers only ever see whole. It first has another name, which collectors
@@ -82,10 +80,8 @@ static int show_to_file(const struct ls *ls, const struct leases *leases) {
     char path[4096];
     if (!may_replace(ls->output))
         return STATUS_IO;
-    if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path) {
-        say("--output: %s is too long", QUOTE(ls->output));
-        return STATUS_IO;
-    }
+    if (snprintf(path, sizeof path, "%s.%ld.tmp", ls->output, (long)getpid()) >= (int)sizeof path)
+        return fail(STATUS_IO, "--output: %s is too long", QUOTE(ls->output));
     unlink(path);
     const int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     if (fd < 0 || dup2(fd, STDOUT_FILENO) < 0) {
@@ -168,12 +164,10 @@ static void show_changes(const struct ls *ls, const struct leases *was, const st
 
 static void redraw(const struct ls *ls, const struct leases *leases, const char *trouble) {
     const sfid_app_info *info = &leases->info;
-    char time[DATE_ROOM];
-    date_text(time, info->server_unix_ms);
     out_print("\033[H\033[2J%s  %s  app %s: %" PRIu64 " held, %" PRIu64 " unshown, %" PRIu64
               " foreign, %" PRIu64 " run out, %" PRIu64 " released\n",
-              time, info->server, ls->opt->app, info->held, info->unshown, info->foreign,
-              info->run_out, info->released);
+              DATED(info->server_unix_ms), info->server, ls->opt->app, info->held, info->unshown,
+              info->foreign, info->run_out, info->released);
     if (trouble[0])
         out_print("now: %s\n", trouble);
     out_print("\n");
@@ -260,13 +254,12 @@ int lease_ls(const struct args *args, const sfid_options *opt) {
         return STATUS_USAGE;
     if (seconds == NULL)
         return once(&ls);
-    if (seconds[0] && (!read_u64(seconds, 86400, &every) || every == 0)) {
-        say("--watch: %s is not a number of seconds from 1 to 86400", QUOTE(seconds));
-        return STATUS_USAGE;
-    }
-    if (ls.output ? ls.format != LEASE_PROMETHEUS : ls.format > LEASE_JSON) {
-        say("--watch needs --format text or --format json, or with -o, --format prometheus");
-        return STATUS_USAGE;
-    }
+    if (seconds[0] && (!read_u64(seconds, 86400, &every) || every == 0))
+        return fail(STATUS_USAGE, "--watch: %s is not a number of seconds from 1 to 86400",
+                    QUOTE(seconds));
+    if (ls.output ? ls.format != LEASE_PROMETHEUS : ls.format > LEASE_JSON)
+        return fail(
+            STATUS_USAGE,
+            "--watch needs --format text or --format json, or with -o, --format prometheus");
     return watch_all(&ls, every);
 }
