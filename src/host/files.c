@@ -203,12 +203,8 @@ static bool is_refused(int why) {
     return why == EPERM || why == EOPNOTSUPP || why == ENOSYS || why == EINVAL;
 }
 
-/*
- * Gives a file its name unless that is there. 0 or an errno: EEXIST. Where hard links are refused
- * (exFAT, CIFS, a sandbox), it is renamed without replacing, which NFS in turn refuses. The error
- * is that of the link, unless renaming failed for another reason than a refusal.
- */
-static int name_new(const struct sfid__dir *dir, const char *temp, const char *name, bool *links) {
+int sfid__file_name_new(const struct sfid__dir *dir, const char *temp, const char *name,
+                        bool *links) {
     if (linkat(dir->fd, temp, dir->fd, name, 0) == 0)
         return 0;
     const int why = errno;
@@ -230,7 +226,7 @@ int sfid__file_publish(const struct sfid__dir *dir, const char *name, const char
     int why = write_whole(fd, content);
     close(fd);
     if (why == 0)
-        why = name_new(dir, temp, name, &links);
+        why = sfid__file_name_new(dir, temp, name, &links);
     const bool exists = why == EEXIST;
     why = exists ? 0 : why;
     unlinkat(dir->fd, temp, 0);

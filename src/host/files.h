@@ -71,6 +71,15 @@ void sfid__file_list_lockers(const struct sfid__dir *dir, const char *prefix, ui
  * cannot be read. */
 long sfid__file_locker(const struct stat *st);
 
+/*
+ * Gives a file a name unless that is there. 0 or an errno: EEXIST. Where hard links are refused
+ * (exFAT, CIFS, a sandbox), it is renamed without replacing, which NFS in turn refuses. The error
+ * is that of the link, unless renaming failed for another reason than a refusal; *links: the
+ * file system has them.
+ */
+int sfid__file_name_new(const struct sfid__dir *dir, const char *temp, const char *name,
+                        bool *links);
+
 /* Removes all names of the file `id` in dir but `name`. Only for the process that holds its lock
  * alone. */
 void sfid__file_remove_others(const struct sfid__dir *dir, const char *name,

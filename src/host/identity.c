@@ -120,13 +120,14 @@ static void describe_layout(const sfid_layout *layout, char *out, size_t size) {
     snprintf(out, size, "%016" PRIx64 " %s", sfid__layout_fingerprint(layout), text);
 }
 
-/* A fingerprint, a space and the layout's text, as describe_layout() writes them. */
+/* A fingerprint, a space and the layout's text, as describe_layout() writes them; a newer library
+ * may put more before the space. */
 static bool is_layout_line(const char *line) {
     enum { FINGERPRINT = 16 };
-    size_t n = strspn(line, "0123456789abcdef");
-    if (n != FINGERPRINT || line[n] != ' ')
+    size_t n = strcspn(line, " ");
+    if (n < FINGERPRINT || line[n] != ' ')
         return false;
-    while (line[n] >= ' ' && line[n] <= '~')
+    for (n = 0; line[n] >= ' ' && line[n] <= '~';)
         n++;
     return line[n] == '\0';
 }

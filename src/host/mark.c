@@ -64,9 +64,8 @@ static int fail_copied(const struct sfid__mark *mark, const struct sfid__dir *ap
 }
 
 /*
- * Reads all entries. A file that is blank all over says 0, and is damaged unless this process has
- * just made it: entries are written at once, so whoever finds none finds a file that was cut off,
- * or a maker that was killed, and does not know which.
+ * Reads all entries. A file that is blank all over says 0, and is damaged: its maker wrote all of
+ * them before it had its name.
  */
 static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app, int fd,
                      entry all[SFID__MARK_ENTRIES], struct sfid__mark_said *said, bool *blank,
@@ -82,7 +81,7 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
     }
     if (*blank) {
         said->top = make_entry(mark, 0, 0, (struct sfid__position){0});
-        said->damaged = !mark->made;
+        said->damaged = true;
     } else if (!sfid__mark_read(all, said))
         return fail_damaged(mark, app, err);
     if (said->top.layout != mark->want.layout)
@@ -92,9 +91,8 @@ static int read_said(const struct sfid__mark *mark, const struct sfid__dir *app,
 }
 
 /*
- * Reads the position in the file. A file that was just made gets all entries, so
- * that from then on a blank one means damage. One that was found without any
- * gets one: it stays damaged until a window bounds what its user could not know.
+ * Reads the position in the file. One that is found without any entry gets
+ * one: it stays damaged until a window bounds what its user could not know.
  * A file that is short or has a hole is written in full, because a mapping of it
  * would fault. So is a file of the format before.
  *
@@ -115,7 +113,7 @@ static int read_position(struct sfid__mark *mark, const struct sfid__dir *app, i
                bounds = said.top.position > 0 || said.top.life > 0;
     if (anew) {
         said.top.serial = said.serial + 1;
-        sfid__mark_fill(all, said.top, blank && said.damaged ? 1 : SFID__MARK_ENTRIES);
+        sfid__mark_fill(all, said.top, blank ? 1 : SFID__MARK_ENTRIES);
     }
     const bool whole = !anew && lseek(fd, 0, SEEK_HOLE) >= FILE_SIZE;
     const int why = whole ? 0 : sfid__mark_file_fill(fd, all, bounds && mark->want.synced);
@@ -184,9 +182,14 @@ static int open_again(const struct sfid__mark *mark) {
 static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, int *reader,
                         struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, &mark->made, LOCK_EX, &st, err);
+    int fd = sfid__file_lock(app, mark->name, NULL, LOCK_EX, &st, err);
+    if (fd < 0 && err->code == 0 &&
+        sfid__mark_file_make(app, mark->name, make_entry(mark, 1, 0, (struct sfid__position){0}),
+                             err) == 0)
+        fd = sfid__file_lock(app, mark->name, NULL, LOCK_EX, &st, err);
     if (fd < 0)
-        return err->code;
+        return err->code ? err->code
+                         : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);
     mark->held.id = sfid__file_id(&st);
     /* keeps the lock, too */
     void *map = mmap(NULL, FILE_SIZE, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);

@@ -57,7 +57,6 @@ struct sfid__mark {
     /* sfid__process() of the process that saw the newest entry of that seat synced */
     uint64_t settled;
     uint64_t serial; /* of that entry */
-    bool made;       /* this process has made the file */
     bool named;      /* the name of the file is durable, whatever its entries note */
 };
 

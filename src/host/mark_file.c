@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "host/mark_file.h"
 
+#include <sfid.h>
+
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/uio.h>
@@ -51,6 +54,29 @@ int sfid__mark_file_fill(int fd, entry all[SFID__MARK_ENTRIES], bool synced) {
     if (n != SFID__MARK_SIZE)
         return n < 0 ? errno : ENOSPC;
     return synced && fsync(fd) < 0 ? errno : 0;
+}
+
+int sfid__mark_file_make(const struct sfid__dir *app, const char *name, entry first,
+                         struct sfid__error *err) {
+    entry all[SFID__MARK_ENTRIES];
+    char temp[SFID__TEMP_NAME];
+    struct stat st;
+    bool links = true;
+    sfid__mark_fill(all, first, SFID__MARK_ENTRIES);
+    sfid__file_maker_name(app, temp, name);
+    const int fd = sfid__file_open(app, temp, O_RDWR | O_CREAT | O_EXCL, &st, err);
+    if (fd < 0)
+        return err->code ? err->code
+                         : sfid__fail(err, SFID_EBUSY, "%s/%s is being made", app->path, name);
+    int why = sfid__mark_file_fill(fd, all, false);
+    close(fd);
+    if (why == 0)
+        why = sfid__file_name_new(app, temp, name, &links);
+    unlinkat(app->fd, temp, 0);
+    return why == 0 || why == EEXIST
+               ? 0
+               : sfid__fail_errno(err, SFID_ESTATE, why, "cannot write file %s/%s%s", app->path,
+                                  name, links ? "" : ": hard links are refused there");
 }
 
 int sfid__mark_file_put(int fd, struct sfid__disk *map, int which, const entry *e, bool synced) {

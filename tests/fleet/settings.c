@@ -145,7 +145,7 @@ static void test_unknown(struct redis *r) {
     opt.open_timeout_ms = 500;
     GETS_NONE(&opt, "a new app", "does not know app \"unknown\"",
               "holders of its pids may go on until ", "the first comes free at ",
-              "sfid init --app unknown --store ");
+              "sfid init --app unknown --skew-budget-ms 50 --store ");
     redis_do(r, "HSET", "sfid:unknown", "3", "99999999999 n host-a:0:00000000000000ab", NULL);
     GETS_NONE(&opt, "one pid is taken",
               "some pids are taken, by host-a (1); holders of its other pids may go on until ");
