@@ -65,9 +65,11 @@ int sfid__mark_file_make(const struct sfid__dir *app, const char *name, entry fi
     sfid__mark_fill(all, first, SFID__MARK_ENTRIES);
     sfid__file_maker_name(app, temp, name);
     const int fd = sfid__file_open(app, temp, O_RDWR | O_CREAT | O_EXCL, &st, err);
-    if (fd < 0)
+    if (fd < 0) {
+        unlinkat(app->fd, temp, 0);
         return err->code ? err->code
                          : sfid__fail(err, SFID_EBUSY, "%s/%s is being made", app->path, name);
+    }
     int why = sfid__mark_file_fill(fd, all, false);
     close(fd);
     if (why == 0)
