@@ -22,7 +22,9 @@ static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     ssize_t n = 1;
     /* behind the end there is nothing more to read */
     for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++)
-        n = pread(fd, &all[i], sizeof all[i], (off_t)i * SFID__MARK_BLOCK);
+        for (size_t got = 0; n > 0 && got<sizeof all[i]; got += n> 0 ? (size_t)n : 0)
+            n = pread(fd, (char *)&all[i] + got, sizeof all[i] - got,
+                      (off_t)i * SFID__MARK_BLOCK + (off_t)got);
     return n < 0 ? errno : 0;
 }
 
