@@ -296,11 +296,10 @@ static bool find_bad_mark(struct report *report, const struct slot *slot) {
         return true;
     }
     if (n >= 0 && is_blank(content, n) && !is_in_use(slot))
-        report_problem(
-            report, STATUS_GOOD, "nothing needs to be done",
-            "%s says nothing: it was cut off, or its maker was killed; the next process of pid %" PRIu64
-            " begins a window later",
-            slot->path, slot->pid);
+        report_problem(report, STATUS_GOOD, "nothing needs to be done",
+                       "%s says nothing: it was cut off; the next process of pid %" PRIu64
+                       " begins a window later",
+                       slot->path, slot->pid);
     return false;
 }
 

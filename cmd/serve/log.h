@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* log.h - what the service manager and its journal are told. */
+/* log.h - tells the service manager and its journal what happens. */
 #ifndef CMD_SERVE_LOG_H
 #define CMD_SERVE_LOG_H
 

@@ -82,17 +82,10 @@ bool sfid__file_is(const struct sfid__dir *dir, const char *name, const struct s
     return sfid__file_same(&at, id);
 }
 
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, int how,
-                    struct stat *st, struct sfid__error *err) {
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, int how, struct stat *st,
+                    struct sfid__error *err) {
     for (int round = 0; round < 100; round++) {
-        int fd = sfid__file_open(dir, name, O_RDWR, st, err);
-        const bool missing = fd < 0 && err->code == 0;
-        if (missing && made)
-            fd = sfid__file_open(dir, name, O_RDWR | O_CREAT | O_EXCL, st, err);
-        if (made)
-            *made = missing && fd >= 0;
-        if (fd < 0 && made && err->code == 0) /* another process has just made it */
-            continue;
+        const int fd = sfid__file_open(dir, name, O_RDWR, st, err);
         if (fd < 0)
             return -1;
         if (flock(fd, how | LOCK_NB) < 0) {

@@ -36,15 +36,15 @@ int sfid__file_open(const struct sfid__dir *dir, const char *name, int flags, st
 /*
  * Opens `name` in dir for reading and writing, and takes its lock, shared (LOCK_SH) or not
  * (LOCK_EX). A lock changes its kind by dropping the old one first, so that is done inside the
- * door. *made: whether this call has made the file; NULL: it makes none.
+ * door.
  *
  * Returns a descriptor (close-on-exec), or -1 with err filled in:
  *   SFID_EBUSY   someone else holds the lock
  *   SFID_ESTATE  as from sfid__file_open()
- * If made is NULL, a missing file gives -1 with err->code 0.
+ * A missing file gives -1 with err->code 0.
  */
-int sfid__file_lock(const struct sfid__dir *dir, const char *name, bool *made, int how,
-                    struct stat *st, struct sfid__error *err);
+int sfid__file_lock(const struct sfid__dir *dir, const char *name, int how, struct stat *st,
+                    struct sfid__error *err);
 
 /*
  * Finds out whether mappings keep locks on the file system of a directory,

@@ -182,11 +182,11 @@ static int open_again(const struct sfid__mark *mark) {
 static int lock_and_map(struct sfid__mark *mark, const struct sfid__dir *app, int *reader,
                         struct sfid__error *err) {
     struct stat st;
-    int fd = sfid__file_lock(app, mark->name, NULL, LOCK_EX, &st, err);
+    int fd = sfid__file_lock(app, mark->name, LOCK_EX, &st, err);
     if (fd < 0 && err->code == 0 &&
         sfid__mark_file_make(app, mark->name, make_entry(mark, 1, 0, (struct sfid__position){0}),
                              err) == 0)
-        fd = sfid__file_lock(app, mark->name, NULL, LOCK_EX, &st, err);
+        fd = sfid__file_lock(app, mark->name, LOCK_EX, &st, err);
     if (fd < 0)
         return err->code ? err->code
                          : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);
@@ -398,7 +398,7 @@ int sfid__mark_share(struct sfid__mark *mark, bool *by_fd, struct sfid__error *e
 static int lock_shared(struct sfid__mark *mark, const struct sfid__dir *app, bool by_fd,
                        struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock(app, mark->name, NULL, LOCK_SH, &st, err);
+    const int fd = sfid__file_lock(app, mark->name, LOCK_SH, &st, err);
     if (fd < 0)
         return err->code ? err->code
                          : sfid__fail(err, SFID_ESTATE, "%s/%s is gone", app->path, mark->name);

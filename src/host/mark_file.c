@@ -16,15 +16,24 @@ static char *mapped(struct sfid__disk *map, int which) {
     return (char *)map + (size_t)which * SFID__MARK_BLOCK;
 }
 
+/* Reads an entry, on where a read had a part. What the last read returned: 0 at the end. */
+static ssize_t read_at(int fd, entry *e, off_t at) {
+    size_t got = 0;
+    ssize_t n = 1;
+    while (n > 0 && got < sizeof *e) {
+        n = pread(fd, (char *)e + got, sizeof *e - got, at + (off_t)got);
+        got += n > 0 ? (size_t)n : 0;
+    }
+    return n;
+}
+
 /* Reads the entries of the file, not its blocks: a program may open with a small stack. */
 static int read_entries(int fd, entry all[SFID__MARK_ENTRIES]) {
     memset(all, 0, SFID__MARK_ENTRIES * sizeof *all);
     ssize_t n = 1;
     /* behind the end there is nothing more to read */
     for (int i = 0; i < SFID__MARK_ENTRIES && n > 0; i++)
-        for (size_t got = 0; n > 0 && got<sizeof all[i]; got += n> 0 ? (size_t)n : 0)
-            n = pread(fd, (char *)&all[i] + got, sizeof all[i] - got,
-                      (off_t)i * SFID__MARK_BLOCK + (off_t)got);
+        n = read_at(fd, &all[i], (off_t)i * SFID__MARK_BLOCK);
     return n < 0 ? errno : 0;
 }
 

@@ -94,7 +94,7 @@ static int attach(struct sfid__slot *slot, int fd, const struct stat *st,
 int sfid__slot_take_inside(struct sfid__slot *slot, const struct sfid__slot_want *want,
                            struct sfid__error *err) {
     struct stat st;
-    const int fd = sfid__file_lock(&slot->dir, slot->name, NULL, LOCK_EX, &st, err);
+    const int fd = sfid__file_lock(&slot->dir, slot->name, LOCK_EX, &st, err);
     if (fd < 0)
         return err->code ? err->code : sfid__slot_make_file(slot, want->layout, NULL, err);
     slot->held.id = sfid__file_id(&st);

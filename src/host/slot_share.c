@@ -55,7 +55,7 @@ static int slot_join(struct sfid__slot *slot, const struct sfid__slot_want *want
     int rc = sfid__slot_take_inside(slot, want, err);
     if (rc != SFID_EBUSY)
         return rc;
-    const int fd = sfid__file_lock(&slot->dir, slot->name, NULL, LOCK_SH, &st, err);
+    const int fd = sfid__file_lock(&slot->dir, slot->name, LOCK_SH, &st, err);
     if (fd < 0)
         return err->code ? err->code
                          : sfid__fail(err, SFID_EBUSY, "%s/%s is gone", slot->dir.path, slot->name);
@@ -105,7 +105,7 @@ int sfid__slot_name_begin(const struct sfid__slot *slot, const char *name,
         return err->code;
     if (sfid__file_is(&slot->dir, name, &slot->held.id))
         return 0;
-    n->other = sfid__file_lock(&slot->dir, name, NULL, LOCK_EX, &st, err);
+    n->other = sfid__file_lock(&slot->dir, name, LOCK_EX, &st, err);
     const int rc =
         n->other < 0 ? err->code : sfid__slot_judge(slot, n->other, &st, want, &n->found, err);
     if (rc < 0)

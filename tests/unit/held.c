@@ -36,9 +36,9 @@ static void *map_by(int fd, void *at) {
 /* A file that is locked and mapped, and begun with. */
 static void *begin(struct sfid__held *h, enum sfid__held_kind kind, int *reader) {
     struct stat st;
-    bool made;
     fds = entries("/proc/self/fd");
-    const int fd = sfid__file_lock(&dir, "file", &made, LOCK_EX, &st, &err);
+    close(sfid__file_open(&dir, "file", O_RDWR | O_CREAT, &st, &err));
+    const int fd = sfid__file_lock(&dir, "file", LOCK_EX, &st, &err);
     need(fd >= 0 && ftruncate(fd, SIZE) == 0, "no lock: %s", err.text);
     void *map = map_by(fd, NULL);
     *h = (struct sfid__held){.id = sfid__file_id(&st), .kind = kind};
@@ -48,7 +48,7 @@ static void *begin(struct sfid__held *h, enum sfid__held_kind kind, int *reader)
 
 static void *join(struct sfid__held *h, bool by_fd) {
     struct stat st;
-    const int fd = sfid__file_lock(&dir, "file", NULL, LOCK_SH, &st, &err);
+    const int fd = sfid__file_lock(&dir, "file", LOCK_SH, &st, &err);
     need(fd >= 0, "no shared lock: %s", err.text);
     void *map = map_by(fd, NULL);
     *h = (struct sfid__held){.id = sfid__file_id(&st)};
@@ -215,10 +215,10 @@ static void replaced(void) {
 static void not_mapped(void) {
     struct sfid__held h = {.kind = SFID__HELD_OWN};
     struct stat st;
-    bool made;
     int reader = -1;
     fds = entries("/proc/self/fd");
-    const int fd = sfid__file_lock(&dir, "file", &made, LOCK_EX, &st, &err);
+    close(sfid__file_open(&dir, "file", O_RDWR | O_CREAT, &st, &err));
+    const int fd = sfid__file_lock(&dir, "file", LOCK_EX, &st, &err);
     h.id = sfid__file_id(&st);
     ok(sfid__held_begin(&h, &dir, "file", fd, &reader, &err) == 0 && h.by_fd && reader == h.fd &&
            fds_more() == 1 && !is_free(LOCK_SH),

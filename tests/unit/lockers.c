@@ -19,9 +19,9 @@ static struct sfid__dir app;
 static int lock(uint64_t n) {
     char name[32];
     struct stat st;
-    bool made;
     snprintf(name, sizeof name, ALONE "%" PRIu64, n);
-    return sfid__file_lock(&app, name, &made, LOCK_EX, &st, &err);
+    close(sfid__file_open(&app, name, O_RDWR | O_CREAT, &st, &err));
+    return sfid__file_lock(&app, name, LOCK_EX, &st, &err);
 }
 
 struct lock {
